@@ -1,0 +1,158 @@
+/**
+ * Inbox: commands on their way into an agent's machine.
+ *
+ *   C1. A command is durable before it is acknowledged.
+ *   C2. Consuming never waits.
+ *   C3. Same id and content: the same answer, for as long as its tombstone or its message is kept. Other content: refused.
+ */
+import { PerdureError } from "../core/errors.ts";
+import { canonical } from "../core/json.ts";
+import { limits } from "../core/limits.ts";
+import type { Command, Tombstone } from "../core/records.ts";
+import { storedMessage, type UiMessage } from "../core/transcript.ts";
+import type { Services } from "../ports/services.ts";
+import type { MessageWrite } from "../ports/store.ts";
+import type { Agent, Fact } from "./agent.ts";
+
+export interface Received {
+  readonly turn: string | null;
+  /** False: it was accepted before. */
+  readonly fresh: boolean;
+}
+
+interface Accepting {
+  readonly hash: string;
+  readonly turn: string | null;
+  readonly landed: Promise<void>;
+}
+
+/** Commands whose commit is on its way, by id. */
+const accepting = new WeakMap<Agent, Map<string, Accepting>>();
+
+/** Consumes a command. `stored`: it comes from the durable inbox, where it has been checked. */
+export async function receive(agent: Agent, command: Command, services: Services, stored = false): Promise<Received> {
+  const onItsWay = accepting.get(agent) ?? new Map<string, Accepting>();
+  accepting.set(agent, onItsWay);
+  if (!stored) {
+    const before = onItsWay.get(command.id) ?? (await services.store.tombstone(agent.key, command.id));
+    if (before) return repeated(before, command);
+    if (command.kind === "submit") {
+      const known = await knownMessage(agent, command.messages, services);
+      if (known) return known;
+    }
+    // Somebody may have come in while we looked.
+    const meanwhile = onItsWay.get(command.id);
+    if (meanwhile) return repeated(meanwhile, command);
+    refuseWhenFull(agent, command);
+  }
+  const { fact, messages, turn } = await factOf(agent, command, services);
+  const landed = agent.submit(fact, messages);
+  onItsWay.set(command.id, { hash: command.hash, turn, landed });
+  try {
+    await landed;
+  } finally {
+    onItsWay.delete(command.id);
+  }
+  return { turn, fresh: true };
+}
+
+async function repeated(before: Accepting | Tombstone, command: Command): Promise<Received> {
+  if (before.hash !== command.hash) throw conflict();
+  if ("landed" in before) await before.landed;
+  return { turn: before.turn, fresh: false };
+}
+
+/** A message that is stored was accepted once, however long ago. */
+async function knownMessage(
+  agent: Agent,
+  messages: readonly UiMessage[],
+  services: Services,
+): Promise<Received | null> {
+  for (const message of messages) {
+    const known = await services.store.message(agent.key, message.id);
+    if (!known) continue;
+    const parts = known.parts.map(({ part }) => part);
+    if (known.role !== message.role || canonical(parts) !== canonical(message.parts)) throw conflict();
+    if (known.turn === undefined) throw conflict();
+    return { turn: known.turn, fresh: false };
+  }
+  return null;
+}
+
+function refuseWhenFull(agent: Agent, command: Command): void {
+  if (command.kind !== "submit" && command.kind !== "continue") return;
+  if (agent.state.queue.length < limits.queuedTurnsMax) return;
+  throw new PerdureError({
+    code: "INBOX_FULL",
+    message: `${limits.queuedTurnsMax} turns wait already.`,
+    next: "Nothing was accepted. Send it again when one of them has ended.",
+    retriable: true,
+  });
+}
+
+function conflict(): PerdureError {
+  return new PerdureError({
+    code: "CONTENT_CONFLICT",
+    message: "A message with this id and other content was accepted before.",
+    next: "Nothing was changed. Send new content under a new id.",
+  });
+}
+
+interface Consumable {
+  readonly fact: Fact;
+  readonly messages: readonly MessageWrite[];
+  readonly turn: string | null;
+}
+
+async function factOf(agent: Agent, command: Command, services: Services): Promise<Consumable> {
+  const turn = command.kind === "submit" || command.kind === "continue" ? command.turn : null;
+  const done = { id: command.id, hash: command.hash, turn, at: command.at };
+  switch (command.kind) {
+    case "submit": {
+      const inputs = command.messages.map((message) => message.id);
+      const body = command.body === undefined ? {} : { body: command.body };
+      const messages = command.messages.map((message) => accepted(message, command.turn));
+      return { fact: { type: "submit", done, turn: command.turn, inputs, ...body }, messages, turn };
+    }
+    case "continue": {
+      const body = command.body === undefined ? {} : { body: command.body };
+      return { fact: { type: "continue", done, turn: command.turn, ...body }, messages: [], turn };
+    }
+    case "append":
+      return { ...(await appended(agent, command, services, done)), turn };
+    case "stop":
+      return {
+        fact: { type: "stop", done, turn: command.turn, reason: command.reason ?? "stopped" },
+        messages: [],
+        turn,
+      };
+    case "clear":
+      return { fact: { type: "clear", done }, messages: [], turn };
+  }
+}
+
+/** New messages enter the conversation; known ones stay as they are, or are replaced (`upsert`). */
+async function appended(
+  agent: Agent,
+  command: Extract<Command, { kind: "append" }>,
+  services: Services,
+  done: Tombstone,
+): Promise<{ fact: Fact; messages: MessageWrite[] }> {
+  const messages: MessageWrite[] = [];
+  const placed: { id: string; role: UiMessage["role"] }[] = [];
+  for (const message of command.messages) {
+    if ((await services.store.message(agent.key, message.id)) === null) {
+      messages.push(accepted(message, undefined));
+      placed.push({ id: message.id, role: message.role });
+    } else if (command.mode === "upsert") {
+      const { parts, metadata } = storedMessage(message);
+      messages.push({ op: "replace", id: message.id, parts, ...(metadata === undefined ? {} : { metadata }) });
+    }
+  }
+  return { fact: { type: "append", done, messages: placed }, messages };
+}
+
+function accepted(message: UiMessage, turn: string | undefined): MessageWrite {
+  const { parts, ...stored } = storedMessage(message);
+  return { op: "put", message: turn === undefined ? stored : { ...stored, turn }, depth: null, parts };
+}

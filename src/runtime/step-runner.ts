@@ -1,0 +1,156 @@
+/**
+ * Step runner: one model call. Asks the value hooks, sends the request, reads the answer into the log, says how it
+ * ended. It never decides: its answers carry the effect id that ordered it, and are ignored once that has passed.
+ */
+import { textSoFar } from "../core/assembly.ts";
+import { type Mode, modeOf, type Plan } from "../core/continuation.ts";
+import { errorText } from "../core/errors.ts";
+import type { CallFacts } from "../core/events.ts";
+import { canonical } from "../core/json.ts";
+import { limits } from "../core/limits.ts";
+import { isToolPart } from "../core/transcript.ts";
+import { newTranslation, open, settleText, type Translation, translate } from "../core/translate.ts";
+import type { ModelPart, ModelStream, PreparedStep } from "../ports/behaviour.ts";
+import type { Services } from "../ports/services.ts";
+import type { Agent } from "./agent.ts";
+import { labelsOf, prepareContext, type Work } from "./work.ts";
+
+export async function runStep(agent: Agent, work: Work, services: Services, effect: string, plan: Plan): Promise<void> {
+  const current = (): boolean => agent.alive && isAwaited(agent, effect);
+  const signal = work.signal("model");
+  let kit: PreparedStep;
+  try {
+    const history = await work.history(agent, services.store);
+    if (!current()) return;
+    kit = await agent.behaviour.prepare(prepareContext(agent, work, history, plan));
+  } catch (error) {
+    return agent.report({ type: "hooks-failed", effect, error: errorText(error) });
+  }
+  if (!current() || signal.aborted) return;
+  work.kit = kit;
+  agent.memory.log?.beginRun();
+  agent.report({ type: "requested", effect, origin: kit.origin, maxSteps: kit.maxSteps });
+  const stream = await kit.call(signal);
+  signal.addEventListener("abort", () => stream.cancel(String(signal.reason)));
+  if (!current() || signal.aborted) return stream.cancel("no longer wanted");
+  const mode = modeOf(plan, kit.profile);
+  await new Reading(agent, work, services, effect, stream, kit, mode).run();
+}
+
+function isAwaited(agent: Agent, effect: string): boolean {
+  const phase = agent.state.turn?.phase;
+  return phase?.kind === "running" && phase.effect === effect;
+}
+
+/** The reading of one answer. */
+class Reading {
+  readonly #agent: Agent;
+  readonly #work: Work;
+  readonly #services: Services;
+  readonly #effect: string;
+  readonly #stream: ModelStream;
+  readonly #kit: PreparedStep;
+  readonly #translation: Translation;
+  #silence: (() => void) | null = null;
+
+  constructor(
+    agent: Agent,
+    work: Work,
+    services: Services,
+    effect: string,
+    stream: ModelStream,
+    kit: PreparedStep,
+    mode: Mode,
+  ) {
+    this.#agent = agent;
+    this.#work = work;
+    this.#services = services;
+    this.#effect = effect;
+    this.#stream = stream;
+    this.#kit = kit;
+    const log = agent.memory.log;
+    const step = agent.state.turn?.step ?? 0;
+    const seen = log ? textSoFar(log.assembly) : "";
+    this.#translation = newTranslation(step, log?.assembly ?? emptyAssembly(), labelsOf(agent), mode, seen);
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      const part = await this.#stream.read();
+      this.#silence?.();
+      this.#silence = null;
+      if (!this.#awaited()) return this.#stream.cancel("no longer wanted");
+      if (this.#take(part)) return;
+      await this.#agent.flowing();
+    }
+  }
+
+  #awaited(): boolean {
+    return this.#agent.alive && isAwaited(this.#agent, this.#effect);
+  }
+
+  /** True: the answer has ended. */
+  #take(part: ModelPart): boolean {
+    switch (part.kind) {
+      case "chunk":
+        this.#append(translate(this.#translation, part.chunk));
+        this.#hold();
+        return false;
+      case "response":
+        this.#append(open(this.#translation));
+        return false;
+      case "end": {
+        this.#append([...open(this.#translation), ...settleText(this.#translation)]);
+        this.#work.steps.push(part.summary);
+        const facts = callFacts(this.#agent, this.#kit, this.#services);
+        this.#agent.report({ type: "step-ended", effect: this.#effect, summary: part.summary, facts });
+        return true;
+      }
+      case "fault":
+        this.#append(settleText(this.#translation));
+        this.#agent.report({ type: "step-failed", effect: this.#effect, fault: bounded(part) });
+        return true;
+    }
+  }
+
+  #append(chunks: Parameters<Agent["append"]>[1]): void {
+    this.#agent.append(this.#work.turn, chunks);
+  }
+
+  /** Text that may be a repeat is held for a while only. */
+  #hold(): void {
+    if (!this.#translation.held) return;
+    this.#silence = this.#services.timers.after(limits.overlapSilenceMs, () => {
+      this.#silence = null;
+      if (this.#awaited()) this.#append(settleText(this.#translation));
+    });
+  }
+}
+
+function emptyAssembly(): Parameters<typeof newTranslation>[1] {
+  return { parts: [], open: new Map(), labels: new Set(), opened: false };
+}
+
+function bounded(part: Extract<ModelPart, { kind: "fault" }>): Extract<ModelPart, { kind: "fault" }>["fault"] {
+  return { ...part.fault, message: errorText(part.fault.message, limits.errorCharsMax) };
+}
+
+/** What is known of the tools that the step's whole calls name. */
+export function callFacts(agent: Agent, kit: PreparedStep, services: Services): CallFacts[] {
+  const facts: CallFacts[] = [];
+  for (const seen of agent.memory.log?.evidence().calls ?? []) {
+    if (seen.state !== "complete") continue;
+    const live = agent.memory.log?.assembly.parts.findLast(
+      ({ part }) => isToolPart(part) && part["toolCallId"] === seen.label,
+    );
+    const tool = kit.tool(seen.tool);
+    facts.push({
+      label: seen.label,
+      executable: tool?.executable ?? false,
+      policy: tool?.policy ?? "report",
+      timeoutMs: tool?.timeoutMs ?? limits.toolMs,
+      digest: services.ids.digest(canonical(live?.part["input"])),
+    });
+  }
+  return facts;
+}
