@@ -12,7 +12,11 @@ export interface Durable {
 export function durableIn(path: string): Durable {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 1_000 });
   try {
-    const texts = (sql: string) => db.prepare(sql).all().map((row) => JSON.parse(String(row["json"])) as unknown);
+    const texts = (sql: string) =>
+      db
+        .prepare(sql)
+        .all()
+        .map((row) => JSON.parse(String(row["json"])) as unknown);
     return {
       chunks: (texts("SELECT json FROM segment ORDER BY log, first") as Chunk[][]).flat(),
       calls: texts("SELECT json FROM ledger ORDER BY turn, ordinal") as LedgerRow[],

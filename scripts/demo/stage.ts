@@ -81,7 +81,10 @@ export class Stage {
         stream.setEncoding("utf8").on("data", (text: string) => {
           written += text;
           if (existsSync(this.folder)) appendFileSync(join(this.folder, `${name}.log`), text);
-          const found = written.split("\n").slice(0, -1).find((one) => ready.test(one));
+          const found = written
+            .split("\n")
+            .slice(0, -1)
+            .find((one) => ready.test(one));
           if (found !== undefined) resolve(found);
         });
       }

@@ -33,6 +33,13 @@ export async function serveCommand(module: string | undefined, flags: ServeFlags
 
 /** What somebody who runs a server wants to see of it: recoveries and troubles, without content. */
 function report(event: TelemetryEvent): void {
+  if (event.type === "host:owner-lost") {
+    console.error(
+      "perdure: Another process has taken the data file by force. This one stops. (OWNER_LOST: docs/errors/OWNER_LOST.md)",
+    );
+    process.exitCode = 1;
+    return;
+  }
   if (!/^(chat:recovery|chat:request:failed|chat:onstart|agent:|notice:|tool:(unknown|late))/.test(event.type)) return;
   const fields = Object.entries(event.payload).map(([name, value]) => `${name}=${String(value)}`);
   console.error(`${new Date(event.at).toISOString()} ${event.type} agent=${event.agent} ${fields.join(" ")}`);

@@ -20,7 +20,7 @@ import { type Listening, listen } from "./listen.ts";
 import { nodeClock, nodeIds, nodeTimers } from "./platform.ts";
 import { version } from "./version.ts";
 
-export interface ServeOptions extends RuntimeOptions {
+export interface ServeOptions extends Omit<RuntimeOptions, "onLost"> {
   /** The classes to serve: by the names of their routes, or as a list (`MyAgent` becomes `my-agent`). */
   readonly agents: Agents;
   /** Path of the SQLite file, or a store. Default: `perdure.db`. */
@@ -77,7 +77,12 @@ export async function serve(options: ServeOptions): Promise<Host> {
       : sqliteStore({ path: options.store ?? "perdure.db", wait: waitMs });
   await store.open({ pid: process.pid, host: hostname(), startedAt: Date.now(), version });
   const services = servicesOf(store, classes, options, () => gateway);
-  const runtime = new Runtime(services, options);
+  let closing: Promise<void> | null = null;
+  const close = (graceMs = options.graceMs ?? 10_000): Promise<void> => {
+    closing ??= closeAll(runtime, listening, door, store, graceMs);
+    return closing;
+  };
+  const runtime = new Runtime(services, { ...options, onLost: () => void close(0) });
   const gateway: RuntimeGateway = new RuntimeGateway(runtime);
   const { authorize, origins, hosts } = options;
   const door = httpDoor({
@@ -89,11 +94,6 @@ export async function serve(options: ServeOptions): Promise<Host> {
   const listening =
     options.port === null ? null : await listenOrClose(door.fetch, address, options.port ?? 4437, waitMs, store);
   runtime.start();
-  let closing: Promise<void> | null = null;
-  const close = (graceMs = options.graceMs ?? 10_000): Promise<void> => {
-    closing ??= closeAll(runtime, listening, door, store, graceMs);
-    return closing;
-  };
   const forget = listening && options.signals !== false ? onSignals(close) : () => {};
   return {
     url: listening?.url ?? null,

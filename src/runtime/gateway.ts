@@ -155,7 +155,7 @@ export class RuntimeGateway implements Gateway {
     const { agent: name, id: agentId } = splitKey(key);
     if (!serves(name)) throw unknownAgent(name);
     checkIds([agentId, ...("messages" in body ? body.messages.map((message) => message.id) : [])]);
-    if (this.#runtime.draining) throw closed();
+    if (!this.#runtime.open) throw closed();
     const command = { v: 1, id, hash: ids.digest(canonical(content)), at: clock.now(), ...body } as Command;
     for (;;) {
       const agent = await this.#runtime.agent(key);

@@ -8,6 +8,7 @@ import { isToolPart, type Part, type StoredMessage, type UiMessage, uiMessage } 
 import type { NoticeContext } from "../ports/behaviour.ts";
 import type { Services } from "../ports/services.ts";
 import type { Agent } from "./agent.ts";
+import { within } from "./within.ts";
 
 export class Notices {
   readonly #services: Services;
@@ -65,15 +66,11 @@ export class Notices {
     const context = await this.#context(agent, row).catch(() => null);
     // What it was about is gone (cleared, or past its time): there is nothing to say.
     if (!context) return true;
-    let cancel = (): void => {};
-    const late = new Promise<false>((resolve) => {
-      cancel = this.#services.timers.after(limits.noticeMs, () => resolve(false));
-    });
     const heard = agent.behaviour.notice(context).then(
       () => true,
       () => false,
     );
-    return Promise.race([heard, late]).finally(cancel);
+    return (await within(this.#services.timers, limits.noticeMs, heard)) ?? false;
   }
 
   async #context(agent: Agent, row: OutboxRow): Promise<NoticeContext | null> {

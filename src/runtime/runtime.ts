@@ -1,15 +1,12 @@
 /**
- * Runtime: the agents of one process. Claims and loads them, wakes those that are owed something, lets go of those that
- * are quiet, and hands over when the process ends in order.
+ * Runtime: the agents of one process. Claims and loads them, lets go of those that are quiet, and hands over when the
+ * process ends in order.
  *
- *   K1. What is due is found by `due` alone: boot loads nothing to decide what there is to do.
- *   K2. Loading and deciding are bounded; turns that run are not. A fresh command never waits behind recoveries.
- *   K3. An agent that cannot be loaded backs off and never starves the rest.
  *   K4. A hand-over cuts model streams at once, lets started tools finish within the grace, and spends no attempt.
+ *   K5. A quiet agent leaves memory, and is found again by what comes next.
  */
 import { PerdureError } from "../core/errors.ts";
 import type { AgentKey } from "../core/ids.ts";
-import type { Directory } from "../ports/directory.ts";
 import type { Services } from "../ports/services.ts";
 import { type CommitResult, claimsMax } from "../ports/store.ts";
 import { Agent } from "./agent.ts";
@@ -20,119 +17,121 @@ import { receive } from "./inbox.ts";
 import { loadAgent } from "./load.ts";
 import { Notices } from "./notices.ts";
 import { Performer } from "./perform.ts";
+import { Retention } from "./retention.ts";
+import { Waker } from "./waker.ts";
+import { within } from "./within.ts";
 
 export interface RuntimeOptions {
-  /** Agents that may be loaded for recovery at once. */
+  /** Agents that may be loaded for recovery at once. Default 32. */
   readonly recoveriesMax?: number;
-  /** A quiet agent leaves memory after this. */
+  /** A quiet agent leaves memory after this, in milliseconds. Default 30 000. */
   readonly idleMs?: number;
+  /** The chunks of a settled turn can be read for this long, in milliseconds; then its final message is shown. Default one hour. */
+  readonly chunksMs?: number;
+  /** Another owner has taken the store: nothing can be done here any more. */
+  readonly onLost?: () => void;
 }
 
-/** One `due` page. */
-const pageCount = 64;
-/** Backoff of an agent that cannot be loaded. */
-const again = { firstMs: 1_000, mostMs: 60_000 };
+/** What `onStart` may take. */
+const startMs = 30_000;
 
 export class Runtime {
   readonly services: Services;
   readonly hub = new Hub();
   readonly committer: Committer;
+  readonly #options: RuntimeOptions;
   readonly #performer: Performer;
   readonly #notices: Notices;
-  readonly #recoveriesMax: number;
-  readonly #idleMs: number;
-  readonly #agents = new Map<AgentKey, Promise<Agent>>();
-  readonly #live = new Set<Agent>();
+  readonly #waker: Waker;
+  readonly #retention: Retention;
+  readonly #loading = new Map<AgentKey, Promise<Agent>>();
+  readonly #live = new Map<AgentKey, Agent>();
   readonly #idle = new Map<Agent, () => void>();
-  readonly #failing = new Map<AgentKey, { readonly until: number; readonly times: number; readonly error: unknown }>();
-  #open = false;
-  #draining = false;
-  #sweep: Promise<void> | null = null;
-  #alarm: (() => void) | null = null;
+  #phase: "new" | "open" | "draining" | "closed" = "new";
 
   constructor(services: Services, options: RuntimeOptions = {}) {
     this.services = services;
+    this.#options = options;
     this.committer = new Committer(services.store, services.clock, services.timers);
     this.#performer = new Performer(services);
     this.#notices = new Notices(services);
-    this.#recoveriesMax = options.recoveriesMax ?? 32;
-    this.#idleMs = options.idleMs ?? 30_000;
+    this.#retention = new Retention(services, options.chunksMs);
+    this.#waker = new Waker({
+      services,
+      recoveriesMax: options.recoveriesMax ?? 32,
+      known: (key) => this.#loading.has(key),
+      load: (key) => this.agent(key),
+    });
   }
 
   /** The store is open and this process owns it. Starts what is due, without waiting for it. */
   start(): void {
-    this.#open = true;
-    this.wake();
+    this.#phase = "open";
+    this.#waker.wake();
+    this.#retention.start();
   }
 
   get ready(): boolean {
-    return this.#open && !this.#draining && this.committer.available;
+    return this.#phase === "open" && this.committer.available;
   }
 
-  get draining(): boolean {
-    return this.#draining;
+  /** New work is taken. */
+  get open(): boolean {
+    return this.#phase === "open";
   }
 
   /** The agent, loaded. Rejects with the error that keeps it from being loaded. */
   agent(key: AgentKey): Promise<Agent> {
-    if (!this.#open) return Promise.reject(closed());
-    const known = this.#agents.get(key);
+    if (!this.open) return Promise.reject(closed());
+    const known = this.#loading.get(key);
     if (known) return known;
-    const failing = this.#failing.get(key);
-    if (failing && failing.until > this.services.clock.now()) return Promise.reject(failing.error);
+    const refusal = this.#waker.refusal(key);
+    if (refusal !== undefined) return Promise.reject(refusal);
     const loading = this.#load(key);
-    this.#agents.set(key, loading);
+    this.#loading.set(key, loading);
     loading.catch((error: unknown) => {
-      this.#agents.delete(key);
-      this.#failed(key, error);
+      this.#loading.delete(key);
+      this.#onUnloadable(key, error);
     });
     return loading;
   }
 
-  /** Those that are in memory now. */
+  /** The agent, if it is in memory. */
   loaded(key: AgentKey): Agent | null {
-    for (const agent of this.#live) if (agent.key === key) return agent;
-    return null;
+    return this.#live.get(key) ?? null;
   }
 
-  /** Looks for what is due. */
-  wake(): void {
-    if (!this.#open || this.#draining || this.#sweep !== null) return;
-    this.#alarm?.();
-    this.#alarm = null;
-    this.#sweep = this.#runSweep().finally(() => {
-      this.#sweep = null;
-    });
-  }
-
-  /** Hands over: see K4. Resolves when nothing runs and all that was said is durable, at the latest after the grace. */
+  /** See K4. Resolves when nothing runs and all that was said is durable, at the latest after the grace. */
   async handOver(graceMs: number): Promise<void> {
-    if (!this.#open || this.#draining) return;
-    this.#draining = true;
+    if (this.#phase !== "open") return;
+    this.#phase = "draining";
     this.#performer.draining = true;
-    this.#alarm?.();
-    await this.#sweep;
-    for (const agent of this.#live)
+    this.#waker.close();
+    this.#retention.close();
+    const { timers, clock } = this.services;
+    const until = clock.elapsed() + graceMs;
+    for (const agent of this.#live.values()) {
       if (agent.state.turn?.phase.kind !== "calling") agent.report({ type: "handed-over" });
-    const work = [...this.#performer.running, ...this.#notices.running];
-    await Promise.race([Promise.allSettled(work), this.#sleep(graceMs)]);
-    for (const agent of this.#live) agent.report({ type: "handed-over" });
-    await Promise.race([this.committer.drained(), this.#sleep(graceMs)]);
+    }
+    const work = [...this.#performer.running, ...this.#notices.running, ...this.#loading.values()];
+    await within(timers, graceMs, Promise.allSettled(work));
+    for (const agent of this.#live.values()) agent.report({ type: "handed-over" });
+    await within(timers, Math.max(until - clock.elapsed(), 100), this.committer.drained());
     this.hub.close();
-    for (const agent of [...this.#live]) await this.#letGo(agent);
-    this.#open = false;
+    for (const agent of [...this.#live.values()]) await this.#letGo(agent);
+    this.#phase = "closed";
   }
 
-  /** Ends at once, without a word: for tests of what a death leaves. */
+  /** Ends at once, without a word: what a death leaves. */
   abandon(): void {
-    this.#open = false;
-    this.#alarm?.();
+    this.#phase = "closed";
+    this.#waker.close();
+    this.#retention.close();
     this.hub.close();
-    for (const agent of this.#live) {
+    for (const agent of [...this.#live.values()]) {
       agent.drop();
-      this.#performer.release(agent, "the runtime was abandoned");
+      this.#forget(agent, "the runtime was abandoned");
     }
-    this.#live.clear();
   }
 
   async #load(key: AgentKey): Promise<Agent> {
@@ -140,28 +139,14 @@ export class Runtime {
     const behaviour = services.behaviour(key);
     const claim = await services.store.claim(key, services.clock.now());
     if (claim.kind === "quarantined") throw quarantined(key);
-    if (claim.kind === "held") throw lost(key);
+    if (claim.kind === "held") throw held(key);
     const { state, memory, inbox, outbox, at } = await loadAgent(services.store, key);
-    const started = await this.#started(key, behaviour);
-    if (!this.#open) throw closed();
-    const agent = new Agent({
-      key,
-      services,
-      committer: this.committer,
-      hub: this.hub,
-      behaviour,
-      epoch: claim.head.epoch,
-      seq: claim.head.seq,
-      state,
-      memory,
-      perform: (self, effect) => this.#performer.perform(self, effect),
-      deliver: (self, rows) => this.#notices.deliver(self, rows),
-      died: (self, result) => this.#onDeath(self, result),
-      idle: (self) => this.#onIdle(self),
-    });
-    this.#live.add(agent);
-    this.#failing.delete(key);
-    if (!started) this.#emit("chat:onstart:degraded", key, {});
+    // A hook of the user's that fails or hangs must not keep an agent from being answered.
+    const started = await within(services.timers, startMs, behaviour.start()).catch(() => undefined);
+    if (this.#phase === "closed") throw closed();
+    const { epoch, seq } = claim.head;
+    const agent = this.#bring(key, { behaviour, epoch, seq, state, memory });
+    if (started === undefined) this.#emit("chat:onstart:degraded", key, {});
     agent.begin(Math.max(0, services.clock.now() - Math.max(at, state.now)));
     for (const command of inbox) void receive(agent, command, services, true).catch(() => {});
     if (outbox.length > 0) this.#notices.deliver(agent, outbox);
@@ -169,26 +154,40 @@ export class Runtime {
     return agent;
   }
 
-  /** A hook of the user's that fails or hangs must not keep an agent from being answered. */
-  async #started(_key: AgentKey, behaviour: Agent["behaviour"]): Promise<boolean> {
-    let cancel = (): void => {};
-    const late = new Promise<boolean>((resolve) => {
-      cancel = this.services.timers.after(30_000, () => resolve(false));
+  #bring(
+    key: AgentKey,
+    loaded: Pick<ConstructorParameters<typeof Agent>[0], "behaviour" | "epoch" | "seq" | "state" | "memory">,
+  ): Agent {
+    const { services, committer, hub } = this;
+    const agent = new Agent({
+      ...loaded,
+      key,
+      services,
+      committer,
+      hub,
+      perform: (self, effect) => this.#performer.perform(self, effect),
+      deliver: (self, rows) => this.#notices.deliver(self, rows),
+      died: (self, result) => this.#onDeath(self, result),
+      idle: (self) => this.#onIdle(self),
     });
-    const start = behaviour.start().then(
-      () => true,
-      () => false,
-    );
-    return Promise.race([start, late]).finally(() => cancel());
+    this.#live.set(key, agent);
+    this.#waker.succeeded(key);
+    return agent;
   }
 
-  #failed(key: AgentKey, error: unknown): void {
+  #onUnloadable(key: AgentKey, error: unknown): void {
     if (PerdureError.is(error, "AGENT_NOT_FOUND") || PerdureError.is(error, "HOST_CLOSED")) return;
-    const times = (this.#failing.get(key)?.times ?? 0) + 1;
-    const delay = Math.min(again.firstMs * 2 ** (times - 1), again.mostMs);
-    this.#failing.set(key, { until: this.services.clock.now() + delay, times, error });
+    if (PerdureError.is(error, "OWNER_LOST")) return this.#onLost(key);
+    const times = this.#waker.failed(key, error);
     this.#emit("agent:unloadable", key, { times, code: PerdureError.is(error) ? error.code : "UNKNOWN" });
-    this.#arm(delay);
+  }
+
+  /** The store belongs to another owner: what this one still does changes nothing (O4). */
+  #onLost(key: AgentKey): void {
+    if (this.#phase === "closed") return;
+    this.#emit("host:owner-lost", key, {});
+    this.abandon();
+    this.#options.onLost?.();
   }
 
   /** The instance is over; what it was owed is found by the next one. */
@@ -197,12 +196,12 @@ export class Runtime {
     this.#emit("agent:instance-died", agent.key, { result: result.kind });
     this.hub.forget(agent.key);
     this.hub.notify(agent.key);
-    this.#arm(0);
+    this.#waker.wake();
   }
 
   #forget(agent: Agent, reason: string): void {
-    this.#live.delete(agent);
-    this.#agents.delete(agent.key);
+    this.#live.delete(agent.key);
+    this.#loading.delete(agent.key);
     this.#idle.get(agent)?.();
     this.#idle.delete(agent);
     this.#performer.release(agent, reason);
@@ -210,9 +209,9 @@ export class Runtime {
 
   #onIdle(agent: Agent): void {
     this.#idle.get(agent)?.();
-    const cancel = this.services.timers.after(this.#idleMs, () => {
+    const cancel = this.services.timers.after(this.#options.idleMs ?? 30_000, () => {
       this.#idle.delete(agent);
-      if (this.#live.has(agent) && agent.quiet && !this.#notices.pending(agent)) void this.#letGo(agent);
+      if (this.#live.get(agent.key) === agent && agent.quiet && !this.#notices.pending(agent)) void this.#letGo(agent);
     });
     this.#idle.set(agent, cancel);
   }
@@ -222,51 +221,6 @@ export class Runtime {
     agent.drop();
     this.hub.forget(agent.key);
     await this.services.store.release(agent.key, agent.epoch).catch(() => false);
-  }
-
-  async #runSweep(): Promise<void> {
-    const { directory, clock } = this.services;
-    const slots = new Set<Promise<unknown>>();
-    let after: Awaited<ReturnType<Directory["due"]>>[number] | undefined;
-    while (this.#open && !this.#draining) {
-      const page = await directory.due(clock.now(), pageCount, after).catch(() => []);
-      for (const { agent: key } of page) {
-        if (this.#agents.has(key) || (this.#failing.get(key)?.until ?? 0) > clock.now()) continue;
-        if (slots.size >= this.#recoveriesMax) await Promise.race(slots);
-        const slot = this.agent(key).catch(() => {});
-        slots.add(slot);
-        void slot.finally(() => slots.delete(slot));
-      }
-      after = page.at(-1);
-      if (page.length < pageCount) break;
-    }
-    await Promise.allSettled(slots);
-    await this.#armNext();
-  }
-
-  /** The earliest need that lies ahead, of an agent that is not in memory. */
-  async #armNext(): Promise<void> {
-    const { directory, clock } = this.services;
-    const now = clock.now();
-    const [next] = await directory.due(Number.MAX_SAFE_INTEGER, 1, { wake: now, agent: "\uffff" }).catch(() => []);
-    const retries = [...this.#failing.values()].map(({ until }) => until).filter((until) => until > now);
-    const at = Math.min(next?.wake ?? Number.POSITIVE_INFINITY, ...retries);
-    if (Number.isFinite(at)) this.#arm(at - now);
-  }
-
-  #arm(delayMs: number): void {
-    if (!this.#open || this.#draining) return;
-    this.#alarm?.();
-    this.#alarm = this.services.timers.after(Math.max(0, delayMs), () => {
-      this.#alarm = null;
-      this.wake();
-    });
-  }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.services.timers.after(ms, resolve);
-    });
   }
 
   #emit(type: string, agent: AgentKey, payload: Record<string, string | number>): void {
@@ -283,10 +237,10 @@ function quarantined(key: AgentKey): PerdureError {
   });
 }
 
-function lost(key: AgentKey): PerdureError {
+function held(key: AgentKey): PerdureError {
   return new PerdureError({
-    code: "OWNER_LOST",
-    message: `Agent "${key}" is held by another owner.`,
+    code: "OWNER_ALIVE",
+    message: `Agent "${key}" is held by another live owner.`,
     next: "Nothing was accepted. Repeat the request: it is answered by the owner.",
     retriable: true,
   });

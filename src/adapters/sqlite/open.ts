@@ -132,7 +132,7 @@ function settings(place: Place, db: DatabaseSync): void {
   // FULL: a commit that is answered is on the disk. macOS needs its own kind of fsync for that; others ignore it.
   db.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY");
   // The session moves the WAL itself, off the hot path. This is for what it underestimates: 32 MB.
-  db.exec("PRAGMA wal_autocheckpoint = 8192; PRAGMA journal_size_limit = 67108864");
+  db.exec("PRAGMA wal_autocheckpoint = 8192; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384");
 }
 
 function raise(place: Place, db: DatabaseSync, owner: OwnerLabel, now: number): number {

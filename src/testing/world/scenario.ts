@@ -61,6 +61,8 @@ export interface ModelPlan {
   /** It thinks again before it goes on. */
   readonly thinksAgain: boolean;
   readonly gapMsMax: number;
+  /** Its texts are items with ids of their own. */
+  readonly namesItems: boolean;
 }
 
 export interface ToolPlan {
@@ -145,6 +147,7 @@ function modelOf(dice: Dice, index: number): ModelPlan {
     reusesLabels: dice() < 0.3,
     thinksAgain: dice() < 0.2,
     gapMsMax: pick(dice, [0, 5, 40]),
+    namesItems: dice() < 0.2,
   };
 }
 

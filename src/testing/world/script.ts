@@ -1,0 +1,65 @@
+/** Script: reads a request as a provider does, and finds what the model is to say. Nothing but the request is asked. */
+import { askForRest, callCut } from "../../core/texts.ts";
+import { isToolPart, type Part, textOf, type UiMessage } from "../../core/transcript.ts";
+import type { CallPlan, Scenario, StepPlan, TurnPlan } from "./scenario.ts";
+
+export interface Cue {
+  readonly plan: TurnPlan;
+  /** The steps of this turn that the request holds with their results. */
+  readonly group: number;
+  /** What is to be said; the calls are those that are still wanted. */
+  readonly step: StepPlan;
+  /** The model's own text that it is to go on from. Null: it starts the step. */
+  readonly partial: string | null;
+  readonly asked: boolean;
+}
+
+export function cueOf(scenario: Scenario, messages: readonly UiMessage[]): Cue | null {
+  const last = messages.at(-1);
+  const asked = last?.role === "user" && textOf(last) === askForRest;
+  const talk = asked ? messages.slice(0, -1) : messages;
+  const user = talk.findLastIndex((message) => message.role === "user");
+  const plan = planOf(scenario, talk[user]);
+  if (!plan) return null;
+  const groups = groupsOf(talk[user + 1]);
+  const done = groups.filter((parts) => parts.some(isToolPart));
+  const open = groups.length > done.length ? groups.at(-1) : undefined;
+  const step = wantedStep(plan, done);
+  const partial = open ? open.map((part) => (part.type === "text" ? String(part["text"]) : "")).join("") : null;
+  return { plan, group: done.length, step, partial, asked };
+}
+
+export function planOf(scenario: Scenario, message: UiMessage | undefined): TurnPlan | undefined {
+  const id = message && textOf(message).replace(/^play /, "").split(" ")[0];
+  return scenario.agents.flatMap((cast) => cast.turns).find((turn) => turn.id === id);
+}
+
+/** Parts of an assistant message by step. */
+export function groupsOf(message: UiMessage | undefined): Part[][] {
+  const groups: Part[][] = [];
+  for (const part of message?.parts ?? []) {
+    if (part.type === "step-start") groups.push([]);
+    else groups.at(-1)?.push(part);
+  }
+  return groups;
+}
+
+/** A call that was cut has lost its input, and so what it was for: the model makes it again before it goes on. */
+function wantedStep(plan: TurnPlan, done: readonly Part[][]): StepPlan {
+  let index = 0;
+  let missing: readonly CallPlan[] | null = null;
+  for (const parts of done) {
+    const wanted: readonly CallPlan[] = missing ?? plan.steps[index]?.calls ?? [];
+    const made = new Set(parts.filter(isToolPart).map(wantOf));
+    missing = wanted.filter((call) => !made.has(call.id));
+    if (missing.length > 0) continue;
+    missing = null;
+    index++;
+  }
+  const step = plan.steps[index] ?? { reasoning: "", text: "done", calls: [], finish: "stop" };
+  return missing ? { reasoning: "", text: "", calls: missing, finish: "tool-calls" } : step;
+}
+
+export function wantOf(part: Part): string {
+  return part["errorText"] === callCut ? "" : String((part["input"] as { want?: unknown } | undefined)?.want ?? "");
+}
