@@ -11,12 +11,20 @@ import { bad, good, Timeline } from "./demo/timeline.ts";
 /** A kill that missed its place shows nothing: another run, as long as there is time. */
 const tries = { count: 5, lastStartS: 35 } as const;
 
-const { values: flags } = parseArgs({
-  options: { json: { type: "boolean" }, keep: { type: "boolean" }, model: { type: "string" } },
-});
+const flags = flagsOf();
 const line = new Timeline();
 const stages: Stage[] = [];
 let facts: Facts = noFacts();
+
+function flagsOf() {
+  try {
+    const options = { json: { type: "boolean" }, keep: { type: "boolean" }, model: { type: "string" } } as const;
+    return parseArgs({ options }).values;
+  } catch (error) {
+    console.error(`${messageOf(error)}\nnpm run demo [-- --json] [--keep] [--model openai:<model>]`);
+    return process.exit(2);
+  }
+}
 
 async function attempt(): Promise<Check[]> {
   const stage = new Stage(flags.keep ?? false);

@@ -52,7 +52,9 @@ export class Client {
   async send(text: string): Promise<void> {
     const sent = this.chat.sendMessage({ text });
     const stream = `${this.#agent}/stream`;
-    const tapped = until("the turn's stream is there", 20_000, () => this.chat.error ?? this.tap.read(stream));
+    const tapped = until("the turn's stream is there", 20_000, async () => {
+      return this.chat.error !== undefined || (await this.tap.read(stream));
+    });
     this.#reading = Promise.all([sent, tapped]);
     await until("the first chunk is seen", 60_000, () => {
       if (this.chat.error && this.tap.seen.size === 0) throw this.chat.error;

@@ -57,8 +57,8 @@ async function livesOn(client: Client): Promise<boolean> {
 }
 
 async function kill(server: Server, client: Client, stage: Stage, line: Timeline, facts: Facts): Promise<void> {
-  process.kill(server.pid, "SIGKILL");
-  await server.ended;
+  server.kill();
+  await stage.killed(server);
   await client.broken();
   facts.kills += 1;
   const { chunks, calls } = durableIn(stage.data);

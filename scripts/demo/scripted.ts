@@ -1,4 +1,5 @@
 /** The demo itself: a scripted model, and three deaths at three places. */
+import { constants, setPriority } from "node:os";
 import { providerControl, type RequestRecord } from "../../src/testing/provider/index.ts";
 import { answers, Client, type Final, textsOf } from "./client.ts";
 import { type Durable, durableIn, inMidText, stepTexts } from "./durable.ts";
@@ -9,8 +10,8 @@ import { count, endOf, type Timeline } from "./timeline.ts";
 import { setTrap } from "./trap.ts";
 import { until } from "./wait.ts";
 
-/** Where the first two deaths are: characters of the first step's text that the client must have seen. */
-const killAt = { first: 240, continuation: 560 } as const;
+/** The first two deaths: after so many characters of the first step's text, and after so many more of its continuation. */
+const killAfter = { first: 240, more: 250 } as const;
 const repeatedChars = 30;
 const limitMs = 20_000;
 
@@ -43,13 +44,12 @@ export class ScriptedRun {
     await client.send(question);
     await this.#asks();
 
-    const cut = await this.#killInText(client, server, killAt.first, "in the middle of its text");
+    const cut = await this.#killInText(client, server, killAfter.first, "in the middle of its text");
     server = await this.#goOn(client, cut);
 
-    const cutAgain = await this.#killInText(client, server, killAt.continuation, "in the middle of the continuation");
-    this.#line.more(
-      `the ${repeatedChars} characters that the model repeated: ${trimmed(textOf(cut), textOf(cutAgain))}`,
-    );
+    const more = textOf(cut).length + killAfter.more;
+    const cutAgain = await this.#killInText(client, server, more, "in the middle of the continuation");
+    this.#line.more(`the overlap of ${repeatedChars} characters was ${trimmed(textOf(cut), textOf(cutAgain))}`);
     server = await this.#goOn(client, cutAgain);
 
     await this.#killInTool(client, server);
@@ -64,7 +64,7 @@ export class ScriptedRun {
     const request = await until("the model is asked", limitMs, async () => (await this.#control.log(from)).requests[0]);
     this.#asked += 1;
     const kind = { first: "for the answer", step: "for the next step", continuation: "for the rest of its answer" };
-    const carried = request.partialChars ? `, sent the ${request.partialChars} characters that are durable` : "";
+    const carried = request.partialChars ? `, and sent ${request.partialChars} characters of it` : "";
     const refused = request.refusal === null ? "" : ` REFUSED: ${request.refusal}`;
     const what = `${request.kind ?? "?"}: is asked ${kind[request.kind ?? "first"]}${carried}${refused}`;
     this.#line.say("model", `call ${this.#asked}, ${what}`);
@@ -74,24 +74,24 @@ export class ScriptedRun {
   async #killInText(client: Client, server: Server, chars: number, where: string): Promise<Durable> {
     const seen = () => stepTexts(client.tap.chunks)[0] ?? "";
     await until("the text streams", limitMs, () => seen().length >= chars || client.tap.done);
-    process.kill(server.pid, "SIGKILL");
+    server.kill();
     const durable = await this.#died(client, server, where);
     if (!inMidText(durable)) throw new Missed("the text had ended before the kill");
-    this.#line.more(`the text ended in ${endOf(seen())}`);
     return durable;
   }
 
   async #died(client: Client, server: Server, where: string): Promise<Durable> {
-    const how = await server.ended;
-    if (how !== "SIGKILL") throw new Error(`The server ended by itself (${how}).\n${this.#stage.output("server")}`);
+    await this.#stage.killed(server);
     await client.broken();
+    const { size } = client.tap.seen;
     this.#facts.kills += 1;
+    this.#facts.seenChunks = size;
     const durable = durableIn(this.#stage.data);
-    const { tap } = client;
-    this.#facts.seenChunks = tap.seen.size;
+    const { length } = durable.chunks;
+    this.#line.say("client", `has read ${count(size, "chunk")}, so far: ${endOf(client.text)}`);
     this.#line.say("KILL", `no. ${this.#facts.kills}: SIGKILL to process ${server.pid} ${where}`);
-    this.#line.say("durable", `${count(durable.chunks.length, "chunk")}; the client had seen ${tap.seen.size} of them`);
-    if (tap.seen.size > durable.chunks.length) throw new Error("The client saw a chunk that was not durable.");
+    this.#line.say("durable", `${count(length, "chunk")}, ${count(textOf(durable).length, "character")} of text`);
+    if (size > length) throw new Error(`The client saw ${size} chunks, and only ${length} were durable.`);
     return durable;
   }
 
@@ -115,6 +115,9 @@ export class ScriptedRun {
     const { server, request } = await this.#restart(client);
     if (request.kind !== "continuation")
       throw new Error(`The model was asked for a ${request.kind}, not for the rest.`);
+    if (request.partialChars !== partial.length) {
+      throw new Error(`${partial.length} characters were durable, and the model was sent ${request.partialChars}.`);
+    }
     if (stutters) this.#line.more(`it begins by saying its last ${repeatedChars} characters again: ${endOf(repeated)}`);
     await this.#control.setScript(scriptOf());
     return server;
@@ -124,6 +127,8 @@ export class ScriptedRun {
     const trap = await setTrap({ pid: server.pid, path: this.#stage.effects, fromBytes: 0 });
     const dead = { yet: false };
     server.ended.then(() => (dead.yet = true)).catch(() => {});
+    await until("the model calls its tools", limitMs, () => dead.yet || callsBegun(client));
+    if (!dead.yet) yieldToTrap(server.pid);
     await until("append_effect writes its line", limitMs, () => dead.yet || client.tap.done);
     await trap.remove();
     if (!dead.yet) throw new Error("The turn ended, and append_effect had never written its line.");
@@ -142,7 +147,7 @@ export class ScriptedRun {
     }
     const told = toolAnswers(request).find((text) => text.includes("unknown"));
     if (told === undefined) throw new Error("The model was not told that the outcome of append_effect is unknown.");
-    this.#line.more(`the model is told: ${told.slice(0, 140)}...`);
+    this.#line.more(`the model is told: ${told.slice(0, 100)}...`);
   }
 
   async #judge(client: Client, final: Final): Promise<Check[]> {
@@ -185,6 +190,19 @@ export class ScriptedRun {
         refusals.length === 0,
       ),
     ];
+  }
+}
+
+function callsBegun({ tap }: Client): boolean {
+  return tap.done || tap.chunks.some(({ type }) => type === "tool-input-start");
+}
+
+/** From here to the kill the server goes last on a busy machine: else it could be done before the trap is woken. */
+function yieldToTrap(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has died already, or may not be told: then the trap is only less sure.
   }
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const bootMs = 20_000;
+const bootMs = 30_000;
 
 export interface Server {
   readonly pid: number;
@@ -15,6 +15,8 @@ export interface Server {
   readonly spawnedAt: number;
   /** Resolves with the signal that ended it, or its exit code. */
   readonly ended: Promise<string>;
+  /** SIGKILL, if it still runs. */
+  kill(): void;
 }
 
 export class Stage {
@@ -47,7 +49,13 @@ export class Stage {
     const url = /http:\S+/.exec(line)?.[0] ?? "";
     this.#port = Number(new URL(url).port);
     this.api = `${url}/agents/assistant`;
-    return { pid: child.pid ?? 0, spawnedAt, ended };
+    return { pid: child.pid ?? 0, spawnedAt, ended, kill: () => void child.kill("SIGKILL") };
+  }
+
+  /** Once it is dead. Throws when it was not killed, but ended by itself. */
+  async killed(server: Server): Promise<void> {
+    const how = await server.ended;
+    if (how !== "SIGKILL") throw new Error(`The server ended by itself (${how}).`);
   }
 
   effectLines(): number {

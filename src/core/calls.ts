@@ -17,7 +17,15 @@ import { idempotencyKey } from "./ids.ts";
 import { limits } from "./limits.ts";
 import type { LedgerRow, RecoveryKind } from "./records.ts";
 import type { Call, Turn } from "./state.ts";
-import { callBlocked, callCut, callGateSilent, callTimedOut, callUnavailable, callUnknown } from "./texts.ts";
+import {
+  callBlocked,
+  callCut,
+  callGateSilent,
+  callsTooMany,
+  callTimedOut,
+  callUnavailable,
+  callUnknown,
+} from "./texts.ts";
 
 type Of<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
@@ -46,6 +54,7 @@ export function allSettled(turn: Turn): boolean {
 
 function announce(draft: Draft, seen: SeenCall, fact: CallFacts | undefined): void {
   const turn = turnOf(draft);
+  if (turn.calls.length >= limits.callsPerStepMax) return refuse(draft, seen);
   const digest = fact?.digest ?? "";
   const repeated = turn.unknowns.find((unknown) => unknown.tool === seen.tool && unknown.digest === digest);
   const call: Call = {
@@ -72,6 +81,12 @@ function announce(draft: Draft, seen: SeenCall, fact: CallFacts | undefined): vo
   } else {
     start(draft, call);
   }
+}
+
+/** One call more than a step may have: it gets its end, and no more of our memory. */
+function refuse(draft: Draft, seen: SeenCall): void {
+  if (seen.state !== "complete") return;
+  chunk(draft, { type: "tool-output-error", toolCallId: seen.label, errorText: callsTooMany });
 }
 
 function start(draft: Draft, call: Call): void {
@@ -161,7 +176,8 @@ export function abandon(draft: Draft, notRun: string, running: string): void {
 
 export function onGated(draft: Draft, event: Of<"gated">): void {
   const call = find(draft, event.turn, event.ordinal);
-  if (call?.phase.kind !== "gating") return;
+  // Once handed over, nothing is started any more: the next owner asks again.
+  if (call?.phase.kind !== "gating" || turnOf(draft).phase.kind !== "calling") return;
   switch (event.decision.action) {
     case "block":
       // To the model it is an answer like any other: it says why nothing was done.
@@ -188,7 +204,7 @@ export function onToolEnded(draft: Draft, event: Of<"tool-ended">): void {
 
 export function onReconciled(draft: Draft, event: Of<"reconciled">): void {
   const call = find(draft, event.turn, event.ordinal);
-  if (call?.phase.kind !== "reconciling" || call.runs !== event.run) return;
+  if (call?.phase.kind !== "reconciling" || call.runs !== event.run || turnOf(draft).phase.kind !== "calling") return;
   if (event.result === "unknown") return lose(draft, call, callUnknown);
   if (event.result === "absent") return start(draft, call);
   settle(draft, call, event.result);

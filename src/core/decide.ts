@@ -5,12 +5,13 @@
 import { unreachable } from "./assert.ts";
 import { onCallsDue, onGated, onReconciled, onToolEnded, undertake } from "./calls.ts";
 import { onCommand } from "./commands.ts";
-import { change, type Draft, tell } from "./draft.ts";
+import { continuation } from "./continuation.ts";
+import { change, type Draft, tell, turnOf } from "./draft.ts";
 import type { AgentEvent, Decision } from "./events.ts";
 import { decideIncident } from "./incident.ts";
 import { limits } from "./limits.ts";
 import type { AgentState } from "./state.ts";
-import { endTurn, interrupted, onIncident, progressed, settleStep, stepEnded } from "./turn.ts";
+import { endTurn, gained, interrupted, onIncident, progressed, runStep, settleStep, stepEnded } from "./turn.ts";
 
 type Of<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
@@ -71,9 +72,7 @@ function handle(draft: Draft, event: AgentEvent): void {
 /** Is this the answer that the turn waits for? */
 function awaits(draft: Draft, effect: string): boolean {
   const phase = draft.state.turn?.phase;
-  return (
-    (phase?.kind === "running" || phase?.kind === "equipping" || phase?.kind === "failing") && phase.effect === effect
-  );
+  return (phase?.kind === "running" || phase?.kind === "equipping") && phase.effect === effect;
 }
 
 function onClaimed(draft: Draft, event: Of<"claimed">): void {
@@ -101,10 +100,13 @@ function onHandedOver(draft: Draft): void {
   const { turn } = draft.state;
   if (!turn) return;
   const { kind } = turn.phase;
-  if (kind === "recovering" || kind === "failing" || kind === "handed-over") return;
+  // A wait goes on elsewhere. A hook that is being asked is asked again, and that spends no attempt either (K4).
+  const waits = kind === "recovering" && turn.incident.kind !== "consulting";
+  if (waits || kind === "failing" || kind === "handed-over") return;
+  const work = gained(draft);
+  if (work > 0) progressed(draft, work);
   const cuts = kind === "running" ? [...turn.cuts, draft.at.offset] : turn.cuts;
-  const barren = draft.at.work > 0 ? 0 : turn.barren;
-  change(draft, { phase: { kind: "handed-over" }, cuts, barren });
+  change(draft, { phase: { kind: "handed-over" }, cuts, barren: work > 0 ? 0 : turn.barren });
   draft.effects.push({ type: "abort", turn: turn.id, what: "all", reason: "handed over" });
 }
 
@@ -142,7 +144,10 @@ function onRequested(draft: Draft, event: Of<"requested">): void {
   while (origins.length < turn.cuts.length) origins.push(null);
   origins[turn.cuts.length] = event.origin;
   const phase = { ...turn.phase, deadline: draft.at.now + limits.modelCallMs };
-  change(draft, { phase, origins, maxSteps: event.maxSteps });
+  const prelude = event.prelude ?? [];
+  if (prelude.length > 0) draft.writes.push({ op: "prelude", turn: turn.id, chunks: prelude });
+  const stepFrom = prelude.length > 0 ? draft.at.offset + prelude.length : turn.stepFrom;
+  change(draft, { phase, origins, maxSteps: event.maxSteps, stepFrom });
 }
 
 function onStepEnded(draft: Draft, event: Of<"step-ended">): void {
@@ -154,8 +159,12 @@ function onStepEnded(draft: Draft, event: Of<"step-ended">): void {
 }
 
 function onStepFailed(draft: Draft, event: Of<"step-failed">): void {
-  if (!awaits(draft, event.effect)) return;
+  if (draft.state.turn?.phase.kind !== "running" || !awaits(draft, event.effect)) return;
   const { fault } = event;
+  if (fault.kind === "refused" && event.prefilled && draft.state.turn?.prefill) {
+    change(draft, { prefill: false });
+    return runStep(draft, continuation(draft.at.evidence) === "continue" ? "continue" : "rerun");
+  }
   if (fault.kind === "refused") return fail(draft, fault.message, "provider_refused");
   interrupted(draft, fault.kind === "busy" ? "busy" : "cut", fault.retryAfterMs);
 }
@@ -170,8 +179,10 @@ function onHooksFailed(draft: Draft, event: Of<"hooks-failed">): void {
 function fail(draft: Draft, text: string, reason: "provider_refused"): void {
   if (!draft.at.asks.error) return endTurn(draft, "failed", { error: text, reason });
   const effect = `${draft.state.turn?.id}:error`;
+  // The answer broke off: what it said is of a response that never finished (P6).
+  const cuts = [...turnOf(draft).cuts, draft.at.offset];
   const phase = { kind: "failing", effect, deadline: draft.at.now + limits.hookMs, text, reason } as const;
-  change(draft, { phase });
+  change(draft, { phase, cuts });
   draft.effects.push({ type: "map-error", effect, text });
 }
 
@@ -190,7 +201,8 @@ function afterCall(draft: Draft): void {
 
 function onVerdict(draft: Draft, event: Of<"verdict">): void {
   const { turn } = draft.state;
-  if (turn?.id !== event.turn || turn.attempt !== event.attempt || turn.incident.kind !== "consulting") return;
+  if (turn?.id !== event.turn || turn.attempt !== event.attempt) return;
+  if (turn.phase.kind !== "recovering" || turn.incident.kind !== "consulting") return;
   const { now, jitter } = draft.at;
   change(draft, { incident: decideIncident(turn.incident, { type: "verdict", now, proceed: event.proceed, jitter }) });
   onIncident(draft);

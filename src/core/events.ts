@@ -45,15 +45,25 @@ export type AgentEvent = { readonly at: Moment } & (
   | { readonly type: "handed-over" }
   /** Some deadline of the state has passed. */
   | { readonly type: "due" }
-  /** The request is built and about to be sent. */
-  | { readonly type: "requested"; readonly effect: string; readonly origin: string; readonly maxSteps: number }
+  /**
+   * The request is built and about to be sent. `prelude`: where a turn goes on with a message that exists, what that
+   * holds, so that the turn's log shows the whole message.
+   */
+  | {
+      readonly type: "requested";
+      readonly effect: string;
+      readonly origin: string;
+      readonly maxSteps: number;
+      readonly prelude?: readonly Chunk[];
+    }
   | {
       readonly type: "step-ended";
       readonly effect: string;
       readonly summary: StepSummary;
       readonly facts: readonly CallFacts[];
     }
-  | { readonly type: "step-failed"; readonly effect: string; readonly fault: Fault }
+  /** `prefilled`: the request ended in a part of the answer. */
+  | { readonly type: "step-failed"; readonly effect: string; readonly fault: Fault; readonly prefilled?: boolean }
   | { readonly type: "hooks-failed"; readonly effect: string; readonly error: string }
   | { readonly type: "equipped"; readonly effect: string; readonly facts: readonly CallFacts[] }
   | { readonly type: "gated"; readonly turn: string; readonly ordinal: number; readonly decision: GateDecision }
@@ -99,7 +109,7 @@ export type GateDecision =
 
 export type Effect =
   /** Run the current step: value hooks, request, answer. */
-  | { readonly type: "run"; readonly effect: string; readonly plan: Plan }
+  | { readonly type: "run"; readonly effect: string; readonly plan: Plan; readonly prefill: boolean }
   /** Ask the value hooks for the tools of the current step's calls. */
   | { readonly type: "equip"; readonly effect: string }
   | { readonly type: "gate"; readonly ordinal: number }
@@ -118,6 +128,8 @@ export type Effect =
 /** Parts of the commit, in order. The shell gives chunks their offsets and builds rows from its assembly of the step. */
 export type Write =
   | { readonly op: "chunk"; readonly turn: string; readonly chunk: Chunk }
+  /** Chunks that belong to no step: they show again what the message holds already. */
+  | { readonly op: "prelude"; readonly turn: string; readonly chunks: readonly Chunk[] }
   /** Close what is open in the current step. */
   | { readonly op: "close"; readonly keepText: boolean; readonly callError: string }
   /** Append the current step's parts to the turn's message as row `row`. Nothing is written for a step without content. */

@@ -28,7 +28,7 @@ export type Cause = "crash" | "cut" | "busy" | "prepare" | "handover";
 export interface IncidentLedger {
   readonly openedAt: number;
   readonly cause: Cause;
-  /** The attempt that runs, or is about to. 0: none was needed yet (a hand-over, a wait). */
+  /** The attempt that runs, or is about to. 0: none was needed since the last progress (a hand-over, a wait). */
   readonly attempt: number;
   /** Waits in a row that the provider asked for. */
   readonly waits: number;
@@ -142,7 +142,7 @@ function decideAttempting(state: Of<"attempting">, event: IncidentEvent): Incide
       const { ledger } = state;
       return {
         ...state,
-        ledger: { ...ledger, progressedAt: event.now, work: ledger.work + event.work, unclean: 0, waits: 0 },
+        ledger: { ...ledger, attempt: 0, progressedAt: event.now, work: ledger.work + event.work, unclean: 0, waits: 0 },
       };
     }
     case "absent":
@@ -167,17 +167,18 @@ function opened(event: Interrupted): IncidentLedger {
 function counted(ledger: IncidentLedger, event: Interrupted): IncidentLedger {
   const progressed = event.work > 0;
   const progressedAt = progressed ? event.now : ledger.progressedAt;
-  const base = { ...ledger, cause: event.cause, progressedAt, work: ledger.work + event.work };
+  const attempt = progressed ? 0 : ledger.attempt;
+  const base = { ...ledger, cause: event.cause, attempt, progressedAt, work: ledger.work + event.work };
   switch (event.cause) {
     case "handover":
       return { ...base, unclean: 0 };
     case "busy":
       return { ...base, waits: progressed ? 1 : ledger.waits + 1 };
     case "crash":
-      return { ...base, attempt: progressed ? 1 : ledger.attempt + 1, unclean: ledger.unclean + 1 };
+      return { ...base, attempt: attempt + 1, unclean: ledger.unclean + 1 };
     case "cut":
     case "prepare":
-      return { ...base, attempt: progressed ? 1 : ledger.attempt + 1 };
+      return { ...base, attempt: attempt + 1 };
     default:
       return unreachable(event.cause);
   }

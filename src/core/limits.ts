@@ -7,8 +7,10 @@ export const limits = {
   idCharsMax: 256,
   /** Turns that may wait behind the one in flight. */
   queuedTurnsMax: 64,
-  /** Calls that one model step may ask for. */
-  callsPerStepMax: 128,
+  /** What waits, as it stands in the state. */
+  queueBytesMax: 24 * 1024,
+  /** Calls of one model step that are run; more are answered with an error. */
+  callsPerStepMax: 64,
   /** Calls of unknown outcome that a turn remembers, to link a repeat to its first key. */
   unknownCallsMax: 32,
   /** The agent's state as JSON text. A commit above it is a programmer's error. */

@@ -110,7 +110,14 @@ export interface OutboxRow {
 /** Notice hooks. They point at what happened; the content is read again when they are delivered. */
 export type Notice =
   | { readonly kind: "response"; readonly turn: string }
-  | { readonly kind: "step"; readonly turn: string; readonly step: number; readonly summary: StepSummary }
+  | {
+      readonly kind: "step";
+      readonly turn: string;
+      readonly step: number;
+      readonly summary: StepSummary;
+      /** Where the step stands in its message, if that has steps of earlier turns too (`continueLastTurn`). */
+      readonly at?: number;
+    }
   | { readonly kind: "tool"; readonly turn: string; readonly ordinal: number; readonly durationMs: number };
 
 /** The facts of one finished model call. */

@@ -45,6 +45,12 @@ function ended(messages: UiMessage[], prefill: boolean, cut: boolean): UiMessage
   return [...messages, { id: "perdure-request", role: "user", parts: [{ type: "text", text }] }];
 }
 
+/** Whether a request asks its model to go on with a text of its own. */
+export function isPrefill(request: readonly UiMessage[]): boolean {
+  const last = request.at(-1);
+  return last?.role === "assistant" && !endsInResult(last);
+}
+
 /** The last thing in the message is the result of a call of ours: the model's turn. */
 function endsInResult(message: UiMessage): boolean {
   const start = message.parts.findLastIndex((part) => part.type === "step-start");
@@ -60,9 +66,23 @@ function trimmed(message: UiMessage): UiMessage {
 }
 
 function sendable(message: StoredMessage, origin: string): UiMessage | null {
-  const parts = message.parts.flatMap((stored) => sendablePart(stored, message, origin));
+  const parts = partnered(message.parts.flatMap((stored) => sendablePart(stored, message, origin)));
   const empty = parts.every((part) => part.type === "step-start");
   return empty ? null : { id: message.id, role: message.role, parts: parts.map(wellFormed) };
+}
+
+/** Reasoning goes with what it led to in its step, or not at all (P6). */
+function partnered(parts: readonly Part[]): Part[] {
+  return parts.filter((part, index) => !isReasoning(part) || leads(parts, index));
+}
+
+function isReasoning(part: Part): boolean {
+  return part.type === "reasoning" || part.type === "reasoning-file";
+}
+
+function leads(parts: readonly Part[], index: number): boolean {
+  const next = parts.slice(index + 1).find((part) => !isReasoning(part));
+  return next !== undefined && next.type !== "step-start";
 }
 
 function sendablePart(stored: StoredPart, message: StoredMessage, origin: string): Part[] {

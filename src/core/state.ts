@@ -76,6 +76,8 @@ export interface Turn {
 
   readonly phase: Phase;
   readonly incident: Incident;
+  /** False once a prefill was refused: the model's profile promised too much (P10). */
+  readonly prefill: boolean;
   readonly stash: Json;
 }
 

@@ -17,6 +17,9 @@ export const callStopped =
 /** A call that was asked for and never started. */
 export const callNotRun = "This tool call was not executed, because the turn ended first. It had no effect.";
 
+export const callsTooMany =
+  "This tool call was not executed: the answer asked for too many calls at once. It had no effect.";
+
 export const callFiltered =
   "This tool call was not executed, because the answer that asked for it was withheld. It had no effect.";
 

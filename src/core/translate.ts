@@ -16,6 +16,8 @@ export interface Translation {
   /** Labels and ids that the message holds already. */
   readonly taken: ReadonlySet<string>;
   readonly ids: Map<string, string>;
+  /** The provider's labels of calls that are whole. */
+  readonly used: Set<string>;
   opened: boolean;
   minted: number;
   /** The text part that the log has open, while it may still be joined. */
@@ -24,6 +26,8 @@ export interface Translation {
   held: { readonly seen: string; text: string; readonly raw: string } | null;
   /** What a continuation must not repeat; null once it is known that it does not. */
   seen: string | null;
+  /** White space that was shown and not sent, because a prefill may not end in it: the answer begins with it again. */
+  space: string;
   /** Text parts that have begun at the provider and not here. */
   readonly pending: Map<string, Chunk>;
 }
@@ -40,11 +44,13 @@ export function newTranslation(
     step,
     taken,
     ids: new Map(),
+    used: new Set(),
     opened: assembly.opened,
     minted: assembly.labels.size,
     join: open?.plain ? { id: open.id, joined: false } : null,
     held: null,
     seen: mode === "ask" && seen !== "" ? seen : null,
+    space: mode === "prefill" ? seen.slice(seen.trimEnd().length) : "",
     pending: new Map(),
   };
 }
@@ -86,10 +92,10 @@ export function settleText(t: Translation): Chunk[] {
 
 function textDelta(t: Translation, chunk: Chunk): Chunk[] {
   const raw = String(chunk["id"]);
-  const delta = String(chunk["delta"] ?? "");
+  const delta = withoutSpace(t, String(chunk["delta"] ?? ""));
   const plain = chunk["providerMetadata"] === undefined;
   if (delta === "" && plain) return [];
-  if (t.seen === null || !plain) return [...settleText(t), ...emitText(t, raw, chunk)];
+  if (t.seen === null || !plain) return [...settleText(t), ...emitText(t, raw, { ...chunk, delta })];
   if (t.held && t.held.raw !== raw) return [...settleText(t), ...emitText(t, raw, chunk)];
   t.held ??= { seen: t.seen, text: "", raw };
   t.held.text += delta;
@@ -99,6 +105,13 @@ function textDelta(t: Translation, chunk: Chunk): Chunk[] {
   t.held = null;
   t.seen = null;
   return text === "" ? [] : emitText(t, raw, { type: "text-delta", delta: text });
+}
+
+function withoutSpace(t: Translation, delta: string): string {
+  let same = 0;
+  while (same < delta.length && same < t.space.length && delta[same] === t.space[same]) same++;
+  t.space = same === delta.length ? t.space.slice(same) : "";
+  return delta.slice(same);
 }
 
 function emitText(t: Translation, raw: string, chunk: Chunk): Chunk[] {
@@ -166,14 +179,19 @@ function renamed(t: Translation, chunk: Chunk): Chunk {
     return { ...chunk, id: t.ids.get(slot) ?? String(chunk["id"]) };
   }
   if (chunk["toolCallId"] === undefined) return chunk;
-  return { ...chunk, toolCallId: label(t, String(chunk["toolCallId"])) };
+  const raw = String(chunk["toolCallId"]);
+  // A provider that begins another call under a label that it has used up means another call.
+  if (chunk.type === "tool-input-start" && t.used.has(raw)) t.ids.delete(`call:${raw}`);
+  const toolCallId = label(t, raw);
+  if (chunk.type === "tool-input-available" || chunk.type === "tool-input-error") t.used.add(raw);
+  return { ...chunk, toolCallId };
 }
 
 /** The provider's label, unless the message has it already (providers reuse `call_0`). */
 function label(t: Translation, raw: string): string {
   const known = t.ids.get(`call:${raw}`);
   if (known !== undefined) return known;
-  const given = t.taken.has(raw) ? `${raw}~${mint(t)}` : raw;
+  const given = t.taken.has(raw) || t.used.has(raw) ? `${raw}~${mint(t)}` : raw;
   t.ids.set(`call:${raw}`, given);
   return given;
 }

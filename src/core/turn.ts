@@ -19,7 +19,7 @@ import { type Cause, decideIncident, none } from "./incident.ts";
 import { limits } from "./limits.ts";
 import type { EndReason, Outcome } from "./records.ts";
 import type { Queued, Turn } from "./state.ts";
-import { callNotRun, callStopped, callUnknown } from "./texts.ts";
+import { callFiltered, callNotRun, callStopped, callUnknown } from "./texts.ts";
 
 type Started = Extract<Queued, { turn: string }>;
 
@@ -52,6 +52,7 @@ export function startTurn(draft: Draft, queued: Started): void {
     finishReason: null,
     phase: { kind: "calling" },
     incident: none,
+    prefill: true,
     stash: null,
   };
   draft.state = { ...draft.state, turn };
@@ -77,11 +78,11 @@ export function place(
 
 /** Orders one run of the model for the current step. */
 export function runStep(draft: Draft, plan: "rerun" | "continue"): void {
-  const { id, runs, barren } = turnOf(draft);
+  const { id, runs, barren, prefill } = turnOf(draft);
   const effect = `${id}:${runs + 1}`;
   const deadline = draft.at.now + limits.prepareMs;
   change(draft, { runs: runs + 1, barren: barren + 1, phase: { kind: "running", effect, deadline } });
-  draft.effects.push({ type: "run", effect, plan });
+  draft.effects.push({ type: "run", effect, plan, prefill });
 }
 
 /** The model call of the step has ended in order: its calls are undertaken, or the turn is done. */
@@ -91,8 +92,8 @@ export function stepEnded(draft: Draft, finishReason: string, facts: readonly Ca
   const { calls } = draft.at.evidence;
   if (calls.length === 0) return finish(draft);
   if (finishReason === "content-filter") {
-    draft.writes.push({ op: "close", keepText: false, callError: callNotRun });
-    abandon(draft, callNotRun, callUnknown);
+    draft.writes.push({ op: "close", keepText: false, callError: callFiltered });
+    abandon(draft, callFiltered, callUnknown);
     return finish(draft);
   }
   undertake(draft, facts);
@@ -215,10 +216,21 @@ export function progressed(draft: Draft, work: number): void {
   change(draft, { incident: decideIncident(incident, { type: "progressed", now: draft.at.now, work }) });
 }
 
+/**
+ * What the run that ends now has added. A run that was not asked for yet, or that came to nothing after the last cut, has
+ * added nothing: what was there before was counted when that was cut. Steps and tools count as they settle (I3).
+ */
+export function gained(draft: Draft): number {
+  const { phase, cuts, origins } = turnOf(draft);
+  const asked = phase.kind === "running" && origins.length > cuts.length;
+  return asked && cuts.at(-1) !== draft.at.offset ? draft.at.work : 0;
+}
+
 /** The run that was under way is over, and not in order. */
 export function interrupted(draft: Draft, cause: Cause, retryAfterMs?: number): void {
-  const { now, jitter, work, policy, asks, offset } = draft.at;
+  const { now, jitter, policy, asks, offset } = draft.at;
   const turn = turnOf(draft);
+  const work = gained(draft);
   const cuts = turn.phase.kind === "running" ? [...turn.cuts, offset] : turn.cuts;
   const barren = work > 0 ? 0 : turn.barren;
   const event = {
@@ -272,8 +284,8 @@ function resume(draft: Draft): void {
     draft.writes.push({ op: "close", keepText: plan === "continue", callError: callNotRun });
     return runStep(draft, plan);
   }
-  const { id, runs } = turnOf(draft);
-  const effect = `${id}:equip:${runs}`;
+  const { id, attempt } = turnOf(draft);
+  const effect = `${id}:equip:${attempt}`;
   change(draft, { phase: { kind: "equipping", effect, deadline: draft.at.now + limits.prepareMs } });
   draft.effects.push({ type: "equip", effect });
 }

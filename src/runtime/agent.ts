@@ -17,6 +17,7 @@ import type { Behaviour } from "../ports/behaviour.ts";
 import type { Services } from "../ports/services.ts";
 import type { AgentCommit, CommitResult, MessageWrite } from "../ports/store.ts";
 import { batchOf, type Memory } from "./batch.ts";
+import { closed } from "./closed.ts";
 import type { Committer } from "./committer.ts";
 import type { Hub } from "./hub.ts";
 import { type Caller, type Landed, noOrders, type Orders, Pipeline } from "./pipeline.ts";
@@ -64,6 +65,9 @@ export class Agent {
   #state: AgentState;
   #landed: AgentState;
   #alive = true;
+  #retired = false;
+  /** What the last decision took to land: no deadline runs while the store takes nothing (rule 10 of the house). */
+  #lagMs = 0;
   #alarm: { readonly at: number; readonly cancel: () => void } | null = null;
   readonly #facts: { readonly fact: Fact; readonly caller: Submitter | null }[] = [];
   #deciding = false;
@@ -121,10 +125,17 @@ export class Agent {
 
   /** A command: resolves when its effect is durable. */
   submit(fact: Fact, messages: readonly MessageWrite[]): Promise<void> {
+    if (this.#retired) return Promise.reject(closed());
     return new Promise((resolve, reject) => {
       this.#facts.push({ fact, caller: { messages, landed: resolve, failed: reject } });
       this.#drain();
     });
+  }
+
+  /** Hands over for good: a command that is still on its way in would start a turn that nobody hands over. */
+  retire(): void {
+    this.#retired = true;
+    this.report({ type: "handed-over" });
   }
 
   /** Chunks of the turn in flight, from its model or its tools. */
@@ -217,7 +228,11 @@ export class Agent {
 
   #onLanded({ commit, orders }: Landed): void {
     const { hub, services } = this.#parts;
-    if (orders.state) this.#landed = orders.state;
+    if (orders.state) {
+      this.#landed = orders.state;
+      this.#lagMs = Math.max(0, services.clock.now() - commit.at);
+      this.#arm();
+    }
     if (commit.clear) hub.forget(this.key);
     for (const { turn, first, chunks } of commit.chunks ?? []) {
       const texts = chunks.map((chunk) => JSON.stringify(chunk));
@@ -243,7 +258,9 @@ export class Agent {
   /** The state's least deadline, as a timer: an early firing of what is in the state. */
   #arm(): void {
     const { clock, timers } = this.#parts.services;
-    const at = nextDeadline(this.#state);
+    const deadline = nextDeadline(this.#state);
+    // What waits for its landing has not begun: its time runs from there.
+    const at = deadline === null || this.#state !== this.#landed ? null : deadline + this.#lagMs;
     if (this.#alarm?.at === at) return;
     this.#alarm?.cancel();
     this.#alarm = null;

@@ -1,7 +1,7 @@
 /** From the writes of one decision to one commit: offsets for chunks, rows for parts. Folds what it writes into the log. */
 import { closing, storedParts } from "../core/assembly.ts";
 import type { Write } from "../core/events.ts";
-import type { LedgerRow, OutboxRow, Tombstone, TurnRow } from "../core/records.ts";
+import type { LedgerRow, Notice, OutboxRow, Tombstone, TurnRow } from "../core/records.ts";
 import type { AgentState } from "../core/state.ts";
 import type { Chunk, Role, StoredPart } from "../core/transcript.ts";
 import type { NoticeKind } from "../ports/behaviour.ts";
@@ -59,6 +59,10 @@ function put(batch: Batch, write: Write, context: BatchContext): void {
   switch (write.op) {
     case "chunk":
       return putChunk(batch, write.turn, write.chunk, context);
+    case "prelude":
+      if (memory.log?.turn !== write.turn) return;
+      batch.chunks.push({ turn: write.turn, first: memory.log.skip(write.chunks.length), chunks: [...write.chunks] });
+      return;
     case "close":
       if (!memory.log) return;
       for (const chunk of closing(memory.log.assembly, write)) putChunk(batch, memory.log.turn, chunk, context);
@@ -79,7 +83,7 @@ function put(batch: Batch, write: Write, context: BatchContext): void {
       return;
     case "notice":
       if (context.notices.has(write.notice.kind)) {
-        batch.outboxPut.push({ v: 1, id: write.id, due: now, attempts: 0, notice: write.notice });
+        batch.outboxPut.push({ v: 1, id: write.id, due: now, attempts: 0, notice: placed(write.notice, memory) });
       }
       return;
     case "done":
@@ -91,6 +95,12 @@ function put(batch: Batch, write: Write, context: BatchContext): void {
     case "event":
       batch.events.push({ type: write.type, payload: write.payload });
   }
+}
+
+/** A step of a turn that goes on with a message is not as far from its front as from the turn's. */
+function placed(notice: Notice, { log, rows }: Memory): Notice {
+  if (notice.kind !== "step" || !log || rows.get(notice.turn)?.kind !== "continue") return notice;
+  return { ...notice, at: log.closed.filter(({ part }) => part.type === "step-start").length };
 }
 
 function putChunk(batch: Batch, turn: string, chunk: Chunk, context: BatchContext): void {
@@ -128,6 +138,16 @@ function putParts(batch: Batch, write: Extract<Write, { op: "parts" }>, memory: 
   log.closeStep(empty ? [] : parts);
 }
 
+/** Rows of earlier turns are kept for results that come late, as long as there is room. */
+const ledgerRowsMax = 256;
+
+function forgetOldest(ledger: Map<string, LedgerRow>): void {
+  for (const key of ledger.keys()) {
+    if (ledger.size <= ledgerRowsMax) return;
+    ledger.delete(key);
+  }
+}
+
 function putTurn(batch: Batch, write: Extract<Write, { op: "turn" }>, memory: Memory): void {
   const row = { v: 1, ...memory.rows.get(write.id), ...write.change } as TurnRow;
   memory.rows.set(write.id, row);
@@ -135,6 +155,7 @@ function putTurn(batch: Batch, write: Extract<Write, { op: "turn" }>, memory: Me
   if (row.status === "running") {
     memory.log = new TurnLog(write.id);
     memory.log.placed = row.kind === "continue";
+    forgetOldest(memory.ledger);
   }
   if (row.status === "settled") {
     batch.ended.push(write.id);

@@ -28,6 +28,7 @@ export class Hub {
   landed(agent: AgentKey, turn: string, first: number, texts: readonly string[]): void {
     const tails = this.#tails.get(agent) ?? new Map<string, Tail>();
     this.#tails.set(agent, tails);
+    if (!tails.has(turn)) forgetEnded(tails);
     const tail = tails.get(turn) ?? { slices: [], chars: 0, next: first, ended: false };
     tails.set(turn, tail);
     tail.slices.push({ first, texts });
@@ -79,6 +80,11 @@ export class Hub {
     this.#closed = true;
     for (const agent of [...this.#waiting.keys()]) this.notify(agent);
   }
+}
+
+/** Who still reads an ended turn finds the rest in the store. */
+function forgetEnded(tails: Map<string, Tail>): void {
+  for (const [turn, tail] of tails) if (tail.ended) tails.delete(turn);
 }
 
 function length(texts: readonly string[]): number {

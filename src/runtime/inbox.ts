@@ -9,7 +9,7 @@ import { PerdureError } from "../core/errors.ts";
 import { canonical } from "../core/json.ts";
 import { limits } from "../core/limits.ts";
 import type { Command, Tombstone } from "../core/records.ts";
-import { storedMessage, type UiMessage } from "../core/transcript.ts";
+import { type StoredMessage, storedMessage, type UiMessage } from "../core/transcript.ts";
 import type { Services } from "../ports/services.ts";
 import type { MessageWrite } from "../ports/store.ts";
 import type { Agent, Fact } from "./agent.ts";
@@ -33,19 +33,11 @@ const accepting = new WeakMap<Agent, Map<string, Accepting>>();
 export async function receive(agent: Agent, command: Command, services: Services, stored = false): Promise<Received> {
   const onItsWay = accepting.get(agent) ?? new Map<string, Accepting>();
   accepting.set(agent, onItsWay);
-  if (!stored) {
-    const before = onItsWay.get(command.id) ?? (await services.store.tombstone(agent.key, command.id));
-    if (before) return repeated(before, command);
-    if (command.kind === "submit") {
-      const known = await knownMessage(agent, command.messages, services);
-      if (known) return known;
-    }
-    // Somebody may have come in while we looked.
-    const meanwhile = onItsWay.get(command.id);
-    if (meanwhile) return repeated(meanwhile, command);
-    refuseWhenFull(agent, command);
-  }
-  const { fact, messages, turn } = await factOf(agent, command, services);
+  const checked = stored ? command : await check(agent, command, services, onItsWay);
+  if ("fresh" in checked) return checked;
+  const { fact, messages, turn } = await factOf(agent, checked, services);
+  const meanwhile = onItsWay.get(command.id);
+  if (meanwhile) return repeated(meanwhile, command);
   const landed = agent.submit(fact, messages);
   onItsWay.set(command.id, { hash: command.hash, turn, landed });
   try {
@@ -56,35 +48,57 @@ export async function receive(agent: Agent, command: Command, services: Services
   return { turn, fresh: true };
 }
 
+/** The command as far as it is new, or the answer that it had before. */
+async function check(
+  agent: Agent,
+  command: Command,
+  services: Services,
+  onItsWay: ReadonlyMap<string, Accepting>,
+): Promise<Command | Received> {
+  const before = onItsWay.get(command.id) ?? (await services.store.tombstone(agent.key, command.id));
+  if (before) return repeated(before, command);
+  const novel = command.kind === "submit" ? await withoutKnown(agent, command, services) : command;
+  if (!("fresh" in novel)) refuseWhenFull(agent, novel);
+  return novel;
+}
+
 async function repeated(before: Accepting | Tombstone, command: Command): Promise<Received> {
   if (before.hash !== command.hash) throw conflict();
   if ("landed" in before) await before.landed;
   return { turn: before.turn, fresh: false };
 }
 
-/** A message that is stored was accepted once, however long ago. */
-async function knownMessage(
-  agent: Agent,
-  messages: readonly UiMessage[],
-  services: Services,
-): Promise<Received | null> {
-  for (const message of messages) {
+type Submit = Extract<Command, { kind: "submit" }>;
+
+/**
+ * A message that is stored was accepted once, however long ago. The last one decides, since it is what the turn answers;
+ * others that are known are in the conversation already.
+ */
+async function withoutKnown(agent: Agent, command: Submit, services: Services): Promise<Submit | Received> {
+  const messages: UiMessage[] = [];
+  for (const message of command.messages) {
     const known = await services.store.message(agent.key, message.id);
-    if (!known) continue;
-    const parts = known.parts.map(({ part }) => part);
-    if (known.role !== message.role || canonical(parts) !== canonical(message.parts)) throw conflict();
-    if (known.turn === undefined) throw conflict();
-    return { turn: known.turn, fresh: false };
+    if (!known) messages.push(message);
+    else if (!isSame(known, message)) throw conflict();
+    else if (message === command.messages.at(-1)) return { turn: known.turn ?? null, fresh: false };
   }
-  return null;
+  return { ...command, messages };
+}
+
+function isSame(known: StoredMessage, message: UiMessage): boolean {
+  const parts = known.parts.map(({ part }) => part);
+  return known.role === message.role && canonical(parts) === canonical(message.parts);
 }
 
 function refuseWhenFull(agent: Agent, command: Command): void {
   if (command.kind !== "submit" && command.kind !== "continue") return;
-  if (agent.state.queue.length < limits.queuedTurnsMax) return;
+  const { queue } = agent.state;
+  const ids = command.kind === "submit" ? command.messages.map(({ id }) => id) : [];
+  const fits = JSON.stringify([queue, ids]).length < limits.queueBytesMax;
+  if (queue.length < limits.queuedTurnsMax && fits) return;
   throw new PerdureError({
     code: "INBOX_FULL",
-    message: `${limits.queuedTurnsMax} turns wait already.`,
+    message: "Too many turns wait already.",
     next: "Nothing was accepted. Send it again when one of them has ended.",
     retriable: true,
   });

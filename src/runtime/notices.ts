@@ -10,12 +10,15 @@ import type { Services } from "../ports/services.ts";
 import type { Agent } from "./agent.ts";
 import { within } from "./within.ts";
 
+/** How long a store is left alone that could not be read. */
+const unreadMs = 1_000;
+
 export class Notices {
   readonly #services: Services;
   readonly #queues = new WeakMap<Agent, OutboxRow[]>();
   readonly #busy = new WeakSet<Agent>();
-  /** Deliveries that run now, over all agents. */
-  readonly running = new Set<Promise<void>>();
+  /** Deliveries that run now, over all agents: not those that wait for their time. */
+  readonly running = new Set<Promise<unknown>>();
 
   constructor(services: Services) {
     this.#services = services;
@@ -27,9 +30,7 @@ export class Notices {
     queue.push(...rows);
     if (this.#busy.has(agent)) return;
     this.#busy.add(agent);
-    const work = this.#run(agent, queue);
-    this.running.add(work);
-    void work.finally(() => this.running.delete(work));
+    void this.#run(agent, queue);
   }
 
   pending(agent: Agent): boolean {
@@ -40,9 +41,12 @@ export class Notices {
     for (let row = queue.shift(); row && agent.alive; row = queue.shift()) {
       const wait = row.due - this.#services.clock.now();
       if (wait > 0) await this.#sleep(wait);
-      const delivered = await this.#attempt(agent, row);
+      const delivery = this.#attempt(agent, row);
+      this.running.add(delivery);
+      const delivered = await delivery.finally(() => this.running.delete(delivery));
       if (!agent.alive) break;
-      if (delivered) agent.note({ outboxDone: [row.id] });
+      if (delivered === "unread") queue.unshift({ ...row, due: this.#services.clock.now() + unreadMs });
+      else if (delivered) agent.note({ outboxDone: [row.id] });
       else this.#again(agent, row, queue);
     }
     this.#busy.delete(agent);
@@ -62,8 +66,10 @@ export class Notices {
     queue.unshift(next);
   }
 
-  async #attempt(agent: Agent, row: OutboxRow): Promise<boolean> {
-    const context = await this.#context(agent, row).catch(() => null);
+  async #attempt(agent: Agent, row: OutboxRow): Promise<boolean | "unread"> {
+    const context = await this.#context(agent, row).catch(() => "unread" as const);
+    // A store that does not answer is no failure of the hook: nothing is counted.
+    if (context === "unread") return context;
     // What it was about is gone (cleared, or past its time): there is nothing to say.
     if (!context) return true;
     const heard = agent.behaviour.notice(context).then(
@@ -88,7 +94,7 @@ export class Notices {
           turn,
           step: notice.step,
           summary: notice.summary,
-          parts: stepParts(message, notice.step),
+          parts: stepParts(message, notice.at ?? notice.step),
         };
       case "tool": {
         const part = await this.#toolPart(agent, notice, message);
@@ -104,7 +110,7 @@ export class Notices {
   /** The turn's message as far as it goes: from the log while it runs, from the store once it has ended. */
   async #message(agent: Agent, turn: TurnRow): Promise<UiMessage> {
     const { log } = agent.memory;
-    const live = log?.turn === turn.id && turn.status !== "settled" && turn.kind === "submit" ? log : null;
+    const live = log?.turn === turn.id && turn.status !== "settled" ? log : null;
     const parts = live && [
       ...live.closed.map(({ part }) => part),
       ...live.assembly.parts.map(({ part }) => ({ ...part })),

@@ -30,11 +30,13 @@ export class Performer {
     if (effect.type === "abort") return this.#abort(agent, effect);
     const { turn } = agent.state;
     // decide may have run on: what this effect was for is over.
-    if (!turn || (this.draining && effect.type !== "map-error")) return;
+    if (!turn) return;
+    // A call whose start is durable is run all the same: nobody could tell afterwards that it was not.
+    if (this.draining && effect.type !== "map-error" && effect.type !== "execute") return;
     const work = this.#workOf(agent, turn);
     switch (effect.type) {
       case "run":
-        return this.#detach(runStep(agent, work, this.#services, effect.effect, effect.plan));
+        return this.#detach(runStep(agent, work, this.#services, effect));
       case "equip":
         return this.#detach(this.#equip(agent, work, effect.effect));
       case "gate":
@@ -85,7 +87,7 @@ export class Performer {
     try {
       const history = await work.history(agent, this.#services.store);
       if (!agent.alive || agent.state.turn?.id !== work.turn) return;
-      work.kit = await agent.behaviour.prepare(prepareContext(agent, work, history, "calls"));
+      work.kit = await agent.behaviour.prepare(prepareContext(agent, work, history, { plan: "calls", prefill: true }));
     } catch (error) {
       return agent.report({ type: "hooks-failed", effect, error: errorText(error) });
     }
@@ -116,12 +118,15 @@ export class Performer {
         reason: `The check before this call failed, so it was not executed: ${errorText(error)}`,
       };
     }
-    agent.report({ type: "gated", turn: turn.id, ordinal, decision });
+    // A call that is not started when the process ends is the next owner's to check and to start.
+    if (!this.draining) agent.report({ type: "gated", turn: turn.id, ordinal, decision });
   }
 
   async #execute(agent: Agent, work: Work, turn: Turn, ordinal: number, run: number): Promise<void> {
     const call = callOf(agent, turn, ordinal);
-    if (!call || !work.kit) return;
+    // decide may have run on: a call that has its end already is not run.
+    if (!call || !work.kit || !isStarted(agent, turn, ordinal, run)) return;
+    if (agent.state.turn?.phase.kind !== "calling") return;
     const toolCallId = call.label;
     let result: ToolResult = { kind: "error", error: "The tool gave no result." };
     try {

@@ -113,13 +113,21 @@ export class Runtime {
     for (const agent of this.#live.values()) {
       if (agent.state.turn?.phase.kind !== "calling") agent.report({ type: "handed-over" });
     }
-    const work = [...this.#performer.running, ...this.#notices.running, ...this.#loading.values()];
-    await within(timers, graceMs, Promise.allSettled(work));
-    for (const agent of this.#live.values()) agent.report({ type: "handed-over" });
+    await within(timers, graceMs, this.#finished());
+    for (const agent of this.#live.values()) agent.retire();
     await within(timers, Math.max(until - clock.elapsed(), 100), this.committer.drained());
     this.hub.close();
     for (const agent of [...this.#live.values()]) await this.#letGo(agent);
     this.#phase = "closed";
+  }
+
+  /** Resolves when nothing is left that may still finish: starts that are on their way included. */
+  async #finished(): Promise<void> {
+    await Promise.allSettled(this.#loading.values());
+    do {
+      await this.committer.drained();
+      await Promise.allSettled([...this.#performer.running, ...this.#notices.running]);
+    } while (this.#performer.running.size + this.#notices.running.size > 0);
   }
 
   /** Ends at once, without a word: what a death leaves. */
@@ -140,11 +148,18 @@ export class Runtime {
     const claim = await services.store.claim(key, services.clock.now());
     if (claim.kind === "quarantined") throw quarantined(key);
     if (claim.kind === "held") throw held(key);
-    const { state, memory, inbox, outbox, at } = await loadAgent(services.store, key);
+    const { epoch, seq } = claim.head;
+    const { state, memory, inbox, outbox, at } = await loadAgent(services.store, key).catch(async (error: unknown) => {
+      // What cannot be read has killed nobody: its claim must not count towards the quarantine.
+      await services.store.release(key, epoch).catch(() => false);
+      throw error;
+    });
     // A hook of the user's that fails or hangs must not keep an agent from being answered.
     const started = await within(services.timers, startMs, behaviour.start()).catch(() => undefined);
-    if (this.#phase === "closed") throw closed();
-    const { epoch, seq } = claim.head;
+    if (!this.open) {
+      await services.store.release(key, epoch).catch(() => false);
+      throw closed();
+    }
     const agent = this.#bring(key, { behaviour, epoch, seq, state, memory });
     if (started === undefined) this.#emit("chat:onstart:degraded", key, {});
     agent.begin(Math.max(0, services.clock.now() - Math.max(at, state.now)));

@@ -3,38 +3,49 @@
  * ended. It never decides: its answers carry the effect id that ordered it, and are ignored once that has passed.
  */
 import { textSoFar } from "../core/assembly.ts";
-import { type Mode, modeOf, type Plan } from "../core/continuation.ts";
+import { type Mode, modeOf } from "../core/continuation.ts";
 import { errorText } from "../core/errors.ts";
-import type { CallFacts } from "../core/events.ts";
+import type { CallFacts, Effect } from "../core/events.ts";
 import { canonical } from "../core/json.ts";
 import { limits } from "../core/limits.ts";
-import { isToolPart } from "../core/transcript.ts";
+import { type Chunk, isToolPart } from "../core/transcript.ts";
 import { newTranslation, open, settleText, type Translation, translate } from "../core/translate.ts";
 import type { ModelPart, ModelStream, PreparedStep } from "../ports/behaviour.ts";
 import type { Services } from "../ports/services.ts";
 import type { Agent } from "./agent.ts";
-import { labelsOf, prepareContext, type Work } from "./work.ts";
+import { allowed, labelsOf, prepareContext, type Work } from "./work.ts";
 
-export async function runStep(agent: Agent, work: Work, services: Services, effect: string, plan: Plan): Promise<void> {
+type Run = Extract<Effect, { type: "run" }>;
+
+export async function runStep(agent: Agent, work: Work, services: Services, run: Run): Promise<void> {
+  const { effect, plan, prefill } = run;
   const current = (): boolean => agent.alive && isAwaited(agent, effect);
   const signal = work.signal("model");
   let kit: PreparedStep;
+  let prelude: readonly Chunk[];
   try {
     const history = await work.history(agent, services.store);
+    prelude = await work.prelude(agent, services.store);
     if (!current()) return;
-    kit = await agent.behaviour.prepare(prepareContext(agent, work, history, plan));
+    kit = await agent.behaviour.prepare(prepareContext(agent, work, history, { plan, prefill }));
   } catch (error) {
     return agent.report({ type: "hooks-failed", effect, error: errorText(error) });
   }
   if (!current() || signal.aborted) return;
   work.kit = kit;
   agent.memory.log?.beginRun();
-  agent.report({ type: "requested", effect, origin: kit.origin, maxSteps: kit.maxSteps });
+  agent.report({ type: "requested", effect, origin: kit.origin, maxSteps: kit.maxSteps, prelude });
   const stream = await kit.call(signal);
   signal.addEventListener("abort", () => stream.cancel(String(signal.reason)));
   if (!current() || signal.aborted) return stream.cancel("no longer wanted");
-  const mode = modeOf(plan, kit.profile);
-  await new Reading(agent, work, services, effect, stream, kit, mode).run();
+  const mode = modeOf(plan, allowed(kit.profile, prefill));
+  try {
+    await new Reading(agent, work, services, effect, stream, kit, mode).run();
+  } catch (error) {
+    // A stream that rejects has broken its contract; for the turn it is one more answer that broke off.
+    const fault = { kind: "cut", message: errorText(error) } as const;
+    agent.report({ type: "step-failed", effect, fault, prefilled: false });
+  }
 }
 
 function isAwaited(agent: Agent, effect: string): boolean {
@@ -108,7 +119,12 @@ class Reading {
       }
       case "fault":
         this.#append(settleText(this.#translation));
-        this.#agent.report({ type: "step-failed", effect: this.#effect, fault: bounded(part) });
+        this.#agent.report({
+          type: "step-failed",
+          effect: this.#effect,
+          fault: bounded(part),
+          prefilled: this.#work.prefilled,
+        });
         return true;
     }
   }

@@ -47,6 +47,13 @@ export class TurnLog {
     return this.next++;
   }
 
+  /** Gives out offsets for chunks that belong to no step. Returns the first. */
+  skip(count: number): number {
+    const first = this.next;
+    this.next += count;
+    return first;
+  }
+
   /** The last chunk is replaced before it has landed. */
   replaceLast(chunk: Chunk, run: number): void {
     fold(this.assembly, chunk, run);

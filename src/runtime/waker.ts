@@ -89,11 +89,10 @@ export class Waker {
   }
 
   async #sweep(): Promise<void> {
-    const { directory } = this.#parts.services;
     const slots = new Set<Promise<unknown>>();
     let after: Due | undefined;
     while (this.#open) {
-      const page = await directory.due(this.#now(), pageCount, after).catch(() => []);
+      const page = await this.#page(this.#now(), pageCount, after);
       for (const { agent } of page) {
         if (this.#parts.known(agent) || this.refusal(agent) !== undefined) continue;
         if (slots.size >= this.#parts.recoveriesMax) await Promise.race(slots);
@@ -108,11 +107,21 @@ export class Waker {
     await Promise.allSettled(slots);
   }
 
+  /** A store that does not answer is asked again in a while: nobody else would wake what is due. */
+  async #page(until: number, countMax: number, after?: Due): Promise<readonly Due[]> {
+    try {
+      return await this.#parts.services.directory.due(until, countMax, after);
+    } catch {
+      this.#arm(this.#now() + backoff.firstMs);
+      return [];
+    }
+  }
+
   /** The earliest need that lies ahead, of an agent that is not in memory. */
   async #armNext(): Promise<void> {
     const now = this.#now();
     const beyond = { wake: now, agent: "\uffff" };
-    const [next] = await this.#parts.services.directory.due(Number.MAX_SAFE_INTEGER, 1, beyond).catch(() => []);
+    const [next] = await this.#page(Number.MAX_SAFE_INTEGER, 1, beyond);
     const retries = [...this.#failing.values()].map(({ until }) => until).filter((until) => until > now);
     const at = Math.min(next?.wake ?? Number.POSITIVE_INFINITY, ...retries);
     if (Number.isFinite(at)) this.#arm(at);

@@ -8,9 +8,10 @@ import { assert } from "../core/assert.ts";
 import { type Mode, modeOf, type Plan } from "../core/continuation.ts";
 import type { ModelProfile } from "../core/profile.ts";
 import type { StepSummary, TurnRow } from "../core/records.ts";
-import { buildRequest } from "../core/request.ts";
+import { buildRequest, isPrefill } from "../core/request.ts";
+import { snapshotChunks } from "../core/snapshot.ts";
 import type { Turn } from "../core/state.ts";
-import type { StoredMessage, UiMessage } from "../core/transcript.ts";
+import { type Chunk, type StoredMessage, type UiMessage, uiMessage } from "../core/transcript.ts";
 import type { PrepareContext, PreparedStep } from "../ports/behaviour.ts";
 import type { Store } from "../ports/store.ts";
 import type { Agent } from "./agent.ts";
@@ -23,6 +24,8 @@ export class Work {
   /** The answers of the value hooks for the current step. */
   kit: PreparedStep | null = null;
   readonly steps: StepSummary[] = [];
+  /** The last request ended in a part of the answer. */
+  prefilled = false;
   #history: readonly StoredMessage[] | null = null;
   readonly #controllers = new Map<string, AbortController>();
 
@@ -42,6 +45,17 @@ export class Work {
     for (const [key, controller] of this.#controllers) {
       if (only === null || key === only) controller.abort(new Error(reason));
     }
+  }
+
+  /** Where a turn goes on with a message that exists, and its log does not show it yet: that message, as chunks. */
+  async prelude(agent: Agent, store: Store): Promise<readonly Chunk[]> {
+    const { turn } = agent.state;
+    const { log } = agent.memory;
+    if (turn?.kind !== "continue" || !log || log.next > 1) return [];
+    const message = await store.message(agent.key, turn.messageId);
+    if (!message) return [];
+    if (log.closed.length === 0) log.closed.push(...message.parts);
+    return snapshotChunks(uiMessage(message)).slice(1, -1);
   }
 
   /** The conversation before the turn's message: read once, since nothing enters it while the turn runs. */
@@ -69,7 +83,7 @@ export function prepareContext(
   agent: Agent,
   work: Work,
   history: readonly StoredMessage[],
-  plan: Plan,
+  asked: { readonly plan: Plan; readonly prefill: boolean },
 ): PrepareContext {
   const { turn } = agent.state;
   const row = agent.memory.rows.get(work.turn);
@@ -80,8 +94,17 @@ export function prepareContext(
     attempt: turn.attempt,
     continuation: turn.kind === "continue" || turn.attempt > 1,
     steps: [...work.steps],
-    request: (origin, profile) => requestOf(agent, history, plan, origin, profile),
+    request(origin, profile) {
+      const request = requestOf(agent, history, asked.plan, origin, allowed(profile, asked.prefill));
+      work.prefilled = isPrefill(request);
+      return request;
+    },
   };
+}
+
+/** A profile that promised too much is no longer believed. */
+export function allowed(profile: ModelProfile, prefill: boolean): ModelProfile {
+  return prefill ? profile : { ...profile, prefill: false };
 }
 
 function requestOf(

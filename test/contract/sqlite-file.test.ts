@@ -1,4 +1,4 @@
-/** What a file may look like: refused untouched (ST9), full (ST10), of an older version (F1). */
+/** What a file may look like: refused untouched (ST9), full (ST10), of an older version: sqlite-schema.test.ts. */
 import { spawnSync } from "node:child_process";
 import {
   existsSync,
@@ -72,7 +72,7 @@ async function refused(code: string): Promise<string> {
 }
 
 describe("files that are refused", () => {
-  it("[ST9] a newer file is untouched, with and without a side file", async () => {
+  it("[ST9][E2] a newer file is untouched, with and without a side file", async () => {
     await written();
     alter("PRAGMA user_version = 999");
     expect(await refused("STORE_NEWER")).toContain(`schema 999; this Perdure knows up to ${schemaVersion}`);

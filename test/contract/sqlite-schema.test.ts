@@ -29,12 +29,12 @@ function frozen(version: number): DatabaseSync {
 }
 
 describe("schema", () => {
-  it("[F1] every version has its frozen file", () => {
+  it("[E2] every version has its frozen file", () => {
     const names = readdirSync(cutover(".")).filter((name) => /^schema-\d+\.sql$/.test(name));
     expect(names.sort()).toEqual(versions.map((version) => `schema-${version}.sql`));
   });
 
-  it.each(versions)("[F1] a file of schema %i opens with all that is in it", async (version) => {
+  it.each(versions)("[E2] a file of schema %i opens with all that is in it", async (version) => {
     frozen(version).close();
     const store = new SqliteStore({ path: place.path });
     await store.open(label);
@@ -46,7 +46,7 @@ describe("schema", () => {
     await store.close();
   });
 
-  it.each(versions)("[F1] migrations up to %i make the schema that was released", (version) => {
+  it.each(versions)("[E2] migrations up to %i make the schema that was released", (version) => {
     const made = new DatabaseSync(":memory:");
     for (const migration of migrations.slice(0, version)) made.exec(migration);
     const released = frozen(version);
@@ -54,7 +54,7 @@ describe("schema", () => {
     released.close();
   });
 
-  it("[F1] an older file is brought to the schema of a new one, once", () => {
+  it("[E2] an older file is brought to the schema of a new one, once", () => {
     const fresh = new DatabaseSync(":memory:");
     migrate(fresh, 0);
     const older = frozen(1);

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemoryDisk, MemoryStore } from "../../src/adapters/memory/store.ts";
 import { toKey } from "../../src/adapters/sqlite/keys.ts";
 import { SqliteStore } from "../../src/adapters/sqlite/store.ts";
 import type { ContractWorld, RecordName } from "../../src/testing/contract/store-contract.ts";
 
-export const label = { pid: process.pid, host: "test", startedAt: 1, version: "0.0.0" };
+export const label = { pid: process.pid, host: hostname(), startedAt: 1, version: "0.0.0" };
 
 /** Any text that is not JSON. */
 const broken = '{"torn":';

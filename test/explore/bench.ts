@@ -3,7 +3,7 @@
  * (`batchOf`, `TurnLog`), keeps what a store would keep, and keeps every effect that was ordered until it is answered.
  * A commit lands at once; a death forgets all but the store. Forked, never shared: exploration walks a tree of them.
  */
-import { newAssembly } from "../../src/core/assembly.ts";
+import { type Assembly, newAssembly } from "../../src/core/assembly.ts";
 import { decide } from "../../src/core/decide.ts";
 import type { AgentEvent, Decision, Effect, Moment } from "../../src/core/events.ts";
 import { nothing } from "../../src/core/evidence.ts";
@@ -15,7 +15,7 @@ import type { NoticeKind } from "../../src/ports/behaviour.ts";
 import { type Batch, batchOf, type Memory } from "../../src/runtime/batch.ts";
 import type { Fact } from "../../src/runtime/agent.ts";
 import { TurnLog } from "../../src/runtime/turn-log.ts";
-import type { Run } from "./model.ts";
+import { copyRun, type Run } from "./model.ts";
 
 export interface Tool {
   readonly policy: "report" | "retry" | "reconcile";
@@ -46,11 +46,11 @@ export const plainConfig: Config = {
 /** What a store would hold. */
 export interface Disk {
   state: AgentState;
-  readonly logs: Map<string, Chunk[]>;
+  readonly logs: Map<string, readonly Chunk[]>;
   readonly turns: Map<string, TurnRow>;
   readonly ledger: Map<string, LedgerRow>;
   /** Rows of parts by message, and the conversation's order. */
-  readonly parts: Map<string, StoredPart[][]>;
+  readonly parts: Map<string, { readonly index: number; readonly parts: readonly StoredPart[] }[]>;
   readonly placed: Map<string, number>;
   readonly notices: string[];
   readonly done: Tombstone[];
@@ -58,7 +58,7 @@ export interface Disk {
 
 /** One decision and all that it came to. */
 export interface Taken {
-  readonly fact: Fact;
+  readonly event: AgentEvent;
   readonly before: AgentState;
   readonly decision: Decision<AgentState>;
   readonly batch: Batch;
@@ -95,7 +95,7 @@ export class Bench {
     copy.#elapsed = this.#elapsed;
     copy.memory = { log: copyLog(this.memory.log), rows: new Map(this.memory.rows), ledger: new Map(this.memory.ledger) };
     copy.disk = copyDisk(this.disk);
-    copy.runs = structuredClone(this.runs);
+    for (const [effect, run] of this.runs) copy.runs.set(effect, copyRun(run));
     return copy;
   }
 
@@ -126,23 +126,22 @@ export class Bench {
   /** One event: decided, folded, landed. */
   take(fact: Fact): Decision<AgentState> {
     const before = this.state;
-    const decision = decide(before, { ...fact, at: this.moment() } as AgentEvent);
+    const event = { ...fact, at: this.moment() } as AgentEvent;
+    const decision = decide(before, event);
     this.state = decision.state;
     const context = { memory: this.memory, state: decision.state, now: this.now, elapsed: this.#tick(), notices };
     const batch = batchOf(decision.writes, context);
     land(this.disk, batch, decision.state);
-    this.watch(this, { fact, before, decision, batch });
+    this.watch(this, { event, before, decision, batch });
     for (const effect of decision.effects) this.#owe(effect);
     return decision;
   }
 
   /** Chunks of the model or of a tool. */
   append(chunks: readonly Chunk[]): void {
-    const { log } = this;
-    for (const chunk of chunks) {
-      logOf(this.disk, log.turn).push(chunk);
-      log.append(chunk, this.turn.cuts.length, this.#tick());
-    }
+    const { log, disk } = this;
+    disk.logs.set(log.turn, [...(disk.logs.get(log.turn) ?? []), ...chunks]);
+    for (const chunk of chunks) log.append(chunk, this.turn.cuts.length, this.#tick());
   }
 
   /** The process dies and another claims the agent. What was owed is forgotten; the store is not. */
@@ -181,10 +180,10 @@ function newDisk(): Disk {
 function copyDisk(disk: Disk): Disk {
   return {
     state: disk.state,
-    logs: new Map([...disk.logs].map(([turn, chunks]) => [turn, [...chunks]])),
+    logs: new Map(disk.logs),
     turns: new Map(disk.turns),
     ledger: new Map(disk.ledger),
-    parts: new Map([...disk.parts].map(([id, rows]) => [id, [...rows]])),
+    parts: new Map(disk.parts),
     placed: new Map(disk.placed),
     notices: [...disk.notices],
     done: [...disk.done],
@@ -195,13 +194,13 @@ function copyLog(log: TurnLog | null): TurnLog | null {
   if (!log) return null;
   const copy = new TurnLog(log.turn);
   const { next, placed, work } = log;
-  return Object.assign(copy, { next, placed, work, assembly: structuredClone(log.assembly), closed: [...log.closed] });
+  return Object.assign(copy, { next, placed, work, assembly: copyAssembly(log.assembly), closed: [...log.closed] });
 }
 
-function logOf(disk: Disk, turn: string): Chunk[] {
-  const known = disk.logs.get(turn) ?? [];
-  disk.logs.set(turn, known);
-  return known;
+function copyAssembly({ parts, open, labels, opened }: Assembly): Assembly {
+  const copies = new Map(parts.map((live) => [live, { ...live, part: { ...live.part } }]));
+  const stillOpen = [...open].map(([slot, live]) => [slot, copies.get(live)!] as const);
+  return { parts: [...copies.values()], open: new Map(stillOpen), labels: new Set(labels), opened };
 }
 
 function land(disk: Disk, batch: Batch, state: AgentState): void {
@@ -212,9 +211,9 @@ function land(disk: Disk, batch: Batch, state: AgentState): void {
     disk.placed.clear();
   }
   for (const { turn, first, chunks } of batch.chunks) {
-    const log = logOf(disk, turn);
+    const log = disk.logs.get(turn) ?? [];
     if (first !== log.length) throw new Error(`chunks of ${turn} land at ${first} of ${log.length}`);
-    log.push(...chunks);
+    disk.logs.set(turn, [...log, ...chunks]);
   }
   for (const message of batch.messages) landMessage(disk, message);
   for (const row of batch.turns) disk.turns.set(row.id, row);
@@ -231,8 +230,8 @@ function landMessage(disk: Disk, message: Batch["messages"][number]): void {
       return;
     case "parts": {
       const rows = disk.parts.get(message.id) ?? [];
-      if (message.index !== rows.length) throw new Error(`parts of ${message.id} are row ${message.index} of ${rows.length}`);
-      disk.parts.set(message.id, [...rows, [...message.parts]]);
+      if (message.index <= (rows.at(-1)?.index ?? -1)) throw new Error(`row ${message.index} of ${message.id} is there`);
+      disk.parts.set(message.id, [...rows, { index: message.index, parts: message.parts }]);
       return;
     }
     case "put":
@@ -251,12 +250,12 @@ function reload(disk: Disk, state: AgentState): Memory {
   const log = new TurnLog(turn.id);
   log.next = turn.stepFrom;
   log.assembly = newAssembly();
-  logOf(disk, turn.id).forEach((chunk, offset) => {
+  disk.logs.get(turn.id)?.forEach((chunk, offset) => {
     if (offset >= turn.stepFrom) log.restore(chunk, offset, turn);
   });
   const rows = disk.parts.get(turn.messageId);
   log.placed = rows !== undefined;
-  log.closed.push(...(rows ?? []).flat());
+  log.closed.push(...(rows ?? []).flatMap(({ parts }) => parts));
   memory.log = log;
   for (const [id, row] of disk.ledger) if (row.turn === turn.id) memory.ledger.set(id, row);
   return memory;

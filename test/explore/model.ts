@@ -12,6 +12,13 @@ import type { Bench } from "./bench.ts";
 /** One answer of the model, while it is being given. */
 export interface Run {
   readonly translation: Translation;
+  /** What it has said, so that it says nothing twice. */
+  readonly said: ReadonlySet<string>;
+}
+
+export function copyRun({ translation: { ids, pending, used, join, held, ...rest }, said }: Run): Run {
+  const copies = { join: join && { ...join }, held: held && { ...held } };
+  return { translation: { ...rest, ids: new Map(ids), pending: new Map(pending), used: new Set(used), ...copies }, said };
 }
 
 export type Owed<T extends Effect["type"]> = Extract<Effect, { type: T }>;
@@ -50,11 +57,11 @@ export function request(bench: Bench, effect: Owed<"run">): void {
   const { log } = bench;
   log.beginRun();
   bench.take({ type: "requested", effect: effect.effect, origin: "mock:m", maxSteps: bench.config.maxSteps });
-  const mode = modeOf(effect.plan, { prefill: bench.config.prefill });
+  const mode = modeOf(effect.plan, { prefill: bench.config.prefill && effect.prefill });
   const taken = new Set(log.assembly.labels);
   for (const { part } of log.closed) if (typeof part["toolCallId"] === "string") taken.add(part["toolCallId"]);
   const translation = newTranslation(bench.turn.step, log.assembly, taken, mode, textSoFar(log.assembly));
-  bench.runs.set(effect.effect, { translation });
+  bench.runs.set(effect.effect, { translation, said: new Set() });
 }
 
 function runOf(bench: Bench, effect: Owed<"run">): Run {
@@ -63,9 +70,10 @@ function runOf(bench: Bench, effect: Owed<"run">): Run {
 }
 
 /** The answer is read on, while it is awaited. */
-export function speak(bench: Bench, effect: Owed<"run">, chunks: readonly Chunk[]): void {
-  const { translation } = runOf(bench, effect);
+export function speak(bench: Bench, effect: Owed<"run">, chunks: readonly Chunk[], name = ""): void {
+  const { translation, said } = runOf(bench, effect);
   for (const chunk of chunks) bench.append(translate(translation, chunk));
+  bench.runs.set(effect.effect, { translation, said: new Set([...said, name]) });
 }
 
 export function endRun(bench: Bench, effect: Owed<"run">, finishReason = "stop"): void {
@@ -78,7 +86,8 @@ export function endRun(bench: Bench, effect: Owed<"run">, finishReason = "stop")
 export function failRun(bench: Bench, effect: Owed<"run">, fault: Fault): void {
   bench.append(settleText(runOf(bench, effect).translation));
   answered(bench, effect);
-  bench.take({ type: "step-failed", effect: effect.effect, fault });
+  const prefilled = effect.plan === "continue" && effect.prefill && bench.config.prefill;
+  bench.take({ type: "step-failed", effect: effect.effect, fault, prefilled });
 }
 
 export function failHooks(bench: Bench, effect: Owed<"run"> | Owed<"equip">): void {

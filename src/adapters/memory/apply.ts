@@ -8,8 +8,9 @@ import { decode, encode, Journal, Refusal } from "./journal.ts";
 export function commitItem(record: AgentRecord | undefined, item: AgentCommit): CommitResult {
   if (record === undefined || record.head.epoch !== item.epoch) return { kind: "fenced" };
   const head = record.head;
-  // A claim since then means that nothing of this epoch has landed: the same seq is not a repeat.
-  if (head.seq === item.seq && head.claims === 0) return { kind: "landed" };
+  // What this epoch has landed, not the last commit only: a batch may hold several commits of one agent, and is repeated
+  // whole when its answer was lost.
+  if (item.seq > head.base && item.seq <= head.seq) return { kind: "landed" };
   if (head.seq !== item.seq - 1) return { kind: "conflict" };
   const journal = new Journal();
   try {
@@ -24,8 +25,7 @@ export function commitItem(record: AgentRecord | undefined, item: AgentCommit): 
 
 function landedHead(record: AgentRecord, item: AgentCommit, head: HeadRow): HeadRow {
   const own = item.state === undefined ? head.own : item.state.wake;
-  const next = { epoch: head.epoch, seq: item.seq, claims: 0, own, at: item.at };
-  return { ...next, wake: wakeOf(record, own) };
+  return { ...head, seq: item.seq, claims: 0, own, at: item.at, wake: wakeOf(record, own) };
 }
 
 /** ST5. */

@@ -35,6 +35,8 @@ export interface AgentRecord {
 export interface HeadRow {
   readonly epoch: number;
   readonly seq: number;
+  /** The seq that this epoch began with: what is above it has landed under this epoch. */
+  readonly base: number;
   readonly claims: number;
   /** Derived (ST5). */
   readonly wake: number | null;
@@ -89,7 +91,7 @@ export interface SegmentRow {
 
 export function newRecord(epoch: number, wake: number | null, at: number): AgentRecord {
   return {
-    head: { epoch, seq: 0, claims: 0, wake, own: null, at },
+    head: { epoch, seq: 0, base: 0, claims: 0, wake, own: null, at },
     state: null,
     inbox: new Map(),
     outbox: new Map(),

@@ -43,7 +43,7 @@ export class MemoryStore implements Store, Directory {
     this.disk.agents.set(agent, record);
     const quarantined = record.head.claims >= claimsMax;
     const claims = quarantined ? record.head.claims : record.head.claims + 1;
-    record.head = { ...record.head, epoch: record.head.epoch + 1, claims };
+    record.head = { ...record.head, epoch: record.head.epoch + 1, base: record.head.seq, claims };
     return { kind: quarantined ? "quarantined" : "claimed", head: headOf(agent, record) };
   }
 
@@ -75,7 +75,7 @@ export class MemoryStore implements Store, Directory {
     const record = this.disk.agents.get(agent);
     if (record === undefined || record.head.epoch !== epoch || record.inbox.size > 0) return false;
     // The epoch is spent with it, so that a commit that comes after is fenced.
-    record.head = { ...record.head, epoch: epoch + 1, claims: 0 };
+    record.head = { ...record.head, epoch: epoch + 1, base: record.head.seq, claims: 0 };
     return true;
   }
 

@@ -12,8 +12,9 @@ export function applyItem(sql: Statements, encoded: EncodedCommit): CommitResult
   const { item } = encoded;
   const head = agentOf(sql, encoded.key);
   if (head === undefined || head.epoch !== item.epoch) return { kind: "fenced" };
-  // A claim since then means that nothing of this epoch has landed: the same seq is not a repeat.
-  if (head.seq === item.seq && head.claims === 0) return { kind: "landed" };
+  // What this epoch has landed, not the last commit only: a batch may hold several commits of one agent, and is repeated
+  // whole when its answer was lost.
+  if (item.seq > head.base && item.seq <= head.seq) return { kind: "landed" };
   if (head.seq !== item.seq - 1) return { kind: "conflict" };
   if (item.clear) clear(sql, head.id);
   if (encoded.state !== null) {

@@ -10,6 +10,8 @@ export interface AgentRow {
   readonly key: string;
   readonly epoch: number;
   readonly seq: number;
+  /** The seq that this epoch began with: what is above it has landed under this epoch. */
+  readonly base: number;
   readonly claims: number;
   /** Derived (ST5). */
   readonly wake: number | null;
@@ -18,7 +20,7 @@ export interface AgentRow {
   readonly at: number;
 }
 
-const columns = "id, key, epoch, seq, claims, wake, own, at";
+const columns = "id, key, epoch, seq, base, claims, wake, own, at";
 
 export function agentOf(sql: Statements, key: string): AgentRow | undefined {
   return sql.get<AgentRow>(`SELECT ${columns} FROM agent WHERE key = ?`, key);
@@ -32,8 +34,8 @@ export function headOf(row: AgentRow): Head {
 /** A new agent. Its epochs begin above those of all destroyed ones, so that no old owner fits it. */
 export function newAgent(sql: Statements, key: string, wake: number | null, at: number): AgentRow {
   const insert =
-    "INSERT INTO agent (key, epoch, seq, claims, wake, at) " +
-    `VALUES (?, (SELECT epoch_floor FROM owner WHERE one = 1), 0, 0, ?, ?) RETURNING ${columns}`;
+    "INSERT INTO agent (key, epoch, seq, base, claims, wake, at) " +
+    `VALUES (?, (SELECT epoch_floor FROM owner WHERE one = 1), 0, 0, 0, ?, ?) RETURNING ${columns}`;
   return sql.get<AgentRow>(insert, key, wake, at) as AgentRow;
 }
 
@@ -42,7 +44,7 @@ export function claim(sql: Statements, agent: AgentKey, at: number): Claim {
   const row = agentOf(sql, key) ?? newAgent(sql, key, null, at);
   const quarantined = row.claims >= claimsMax;
   const claims = quarantined ? row.claims : row.claims + 1;
-  sql.run("UPDATE agent SET epoch = ?, claims = ? WHERE id = ?", row.epoch + 1, claims, row.id);
+  sql.run("UPDATE agent SET epoch = ?, base = seq, claims = ? WHERE id = ?", row.epoch + 1, claims, row.id);
   const head = headOf({ ...row, epoch: row.epoch + 1, claims });
   return { kind: quarantined ? "quarantined" : "claimed", head };
 }
@@ -52,7 +54,7 @@ export function release(sql: Statements, agent: AgentKey, epoch: number): boolea
   if (row === undefined || row.epoch !== epoch) return false;
   if (sql.get("SELECT 1 FROM inbox WHERE agent = ? LIMIT 1", row.id) !== undefined) return false;
   // The epoch is spent with it, so that a commit that comes after is fenced.
-  sql.run("UPDATE agent SET epoch = epoch + 1, claims = 0 WHERE id = ?", row.id);
+  sql.run("UPDATE agent SET epoch = epoch + 1, base = seq, claims = 0 WHERE id = ?", row.id);
   return true;
 }
 

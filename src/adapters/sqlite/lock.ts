@@ -2,9 +2,9 @@
  * The owner lock: a side file in rollback-journal mode whose connection holds BEGIN IMMEDIATE for life. The operating
  * system frees it at the death of the process, and only then: a stopped process keeps it.
  *
- *   L1. The lock detects, the generation protects: whoever reads the side file elsewhere in the holder's process drops
- *       the lock unseen (POSIX), and nothing but a clear error is lost by that.
- *   L2. Nobody but this file opens the side file, and it is never deleted, except by a forced takeover.
+ * The lock detects, the generation protects: whoever reads the side file elsewhere in the holder's process drops the
+ * lock unseen (POSIX), and the holder then ends with a clear error. So nothing but this module opens the side file, and
+ * nothing deletes it but a forced takeover.
  */
 import { closeSync, openSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -15,39 +15,22 @@ export interface OwnerLock {
   release(): void;
 }
 
-/** Places that this process has open: a lock of one process does not keep it from itself everywhere. */
-const opened = new Map<string, object>();
-
-export function openHere(place: Place): boolean {
-  return opened.has(place.path);
-}
-
-/** Null: somebody alive holds it. Throws what SQLite throws when the side file cannot be used at all. */
+/**
+ * Null: somebody alive holds it, in this process or another. Throws what SQLite throws when the side file cannot be used
+ * at all.
+ */
 export function tryLock(place: Place): OwnerLock | null {
-  if (openHere(place)) return null;
   const db = lockFile(place);
-  return db === null ? null : held(place, db);
+  return db === null ? null : { release: () => (db.isOpen ? db.close() : undefined) };
 }
 
 /** Takes the place from whoever holds it: a new side file, on whose inode the old holder has no lock. */
 export function forceLock(place: Place): OwnerLock {
   rmSync(place.ownerPath, { force: true });
   rmSync(`${place.ownerPath}-journal`, { force: true });
-  opened.delete(place.path);
   const lock = tryLock(place);
   if (lock === null) throw new Error(`another process took ${place.ownerPath} in the same moment`);
   return lock;
-}
-
-function held(place: Place, db: DatabaseSync): OwnerLock {
-  const token = {};
-  opened.set(place.path, token);
-  return {
-    release() {
-      if (db.isOpen) db.close();
-      if (opened.get(place.path) === token) opened.delete(place.path);
-    },
-  };
 }
 
 function lockFile(place: Place): DatabaseSync | null {

@@ -1,14 +1,15 @@
 /**
  * Opening a file: look without touching, take the lock, look again, then take over.
  *
- *   F1. A file that is refused is not changed by a byte; side files are not made beside it where that can be avoided.
- *   F2. A takeover raises the generation in the main file: what the old owner does after it is not made.
+ * A file that is refused is not changed by a byte, and side files are not made beside it where that can be avoided.
+ * A takeover raises the generation in the main file: what the old owner writes after it does not land.
  */
+import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OwnerLabel } from "../../ports/store.ts";
 import { damagedFile, newer, openFailed, ownerAlive, unfitFilesystem, verdictOf } from "./errors.ts";
-import { forceLock, type OwnerLock, openHere, tryLock } from "./lock.ts";
+import { forceLock, type OwnerLock, tryLock } from "./lock.ts";
 import { type FileId, fileId, hasWal, inspectHeader, type Place, placeOf, refuseNetwork } from "./place.ts";
 import { applicationId, migrate, schemaVersion, tables } from "./schema.ts";
 import { Session } from "./session.ts";
@@ -36,13 +37,12 @@ export async function openSession(options: SqliteOptions, owner: OwnerLabel): Pr
   const place = placeOf(options.path);
   const force = options.force ?? false;
   if (!force) refuseNetwork(place);
-  const here = openHere(place);
   let lock: OwnerLock | undefined;
   try {
     // Without a side file nobody holds the place, and to take the lock first would leave one beside a refused file.
-    if (!here && fileId(place.ownerPath) === null) inspect(place, false);
+    if (fileId(place.ownerPath) === null) inspect(place, false);
     lock = force ? forceLock(place) : await acquire(place, options.wait ?? 0);
-    inspect(place, here);
+    inspect(place, force);
     return await takeOver(place, lock, owner, options);
   } catch (error) {
     lock?.release();
@@ -59,16 +59,22 @@ async function acquire(place: Place, waitMs: number): Promise<OwnerLock> {
     if (tries >= 3 && performance.now() - start >= waitMs) break;
     await sleep(pollMs);
   }
-  const why = openHere(place) ? "this very process has it open already" : "it is alive and holds the owner lock";
-  throw ownerAlive(place.path, holderOf(place), why);
+  const holder = holderOf(place);
+  // A pid alone is a label: two containers have the same ones.
+  const here = holder?.pid === process.pid && holder.host === hostname();
+  const why = here ? "this very process has it open already" : "it is alive and holds the owner lock";
+  throw ownerAlive(place.path, holder, why);
 }
 
-/** Throws STORE_DAMAGED, STORE_NEWER for a file that is not ours to write. `here`: this process has it open. */
-function inspect(place: Place, here: boolean): void {
+/**
+ * Throws STORE_DAMAGED, STORE_NEWER for a file that is not ours to write. `held`: somebody may have it open, so it is
+ * looked at through SQLite only.
+ */
+function inspect(place: Place, held: boolean): void {
   if (fileId(place.path) === null) return;
-  if (!here) inspectHeader(place);
+  if (!held) inspectHeader(place);
   // The header says all, unless a killed owner left its last commits in the WAL.
-  if (here || hasWal(place)) probe(place);
+  if (held || hasWal(place)) probe(place);
 }
 
 /** Through a read-only connection: its close moves nothing from the WAL into the file. */

@@ -24,7 +24,7 @@ INSERT INTO owner (one, generation, epoch_floor) VALUES (1, 0, 0);
 CREATE TABLE agent (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   key TEXT NOT NULL UNIQUE,
-  epoch INTEGER NOT NULL, seq INTEGER NOT NULL, claims INTEGER NOT NULL,
+  epoch INTEGER NOT NULL, seq INTEGER NOT NULL, base INTEGER NOT NULL, claims INTEGER NOT NULL,
   wake REAL, own REAL, at REAL NOT NULL
 ) STRICT;
 CREATE INDEX agent_wake ON agent (wake, key) WHERE wake IS NOT NULL;

@@ -80,6 +80,11 @@ export class Session {
   close(): void {
     if (this.closed) return;
     this.closed = true;
+    this.#free();
+  }
+
+  /** At once also when it is lost: a later open of this process may read the file, which drops this one's locks. */
+  #free(): void {
     try {
       if (this.db.isOpen) this.db.close();
     } finally {
@@ -96,7 +101,7 @@ export class Session {
 
   #lose(error: unknown): void {
     this.lost = error instanceof Lost ? error.message : "its file was moved";
-    this.#lock.release();
+    this.#free();
   }
 
   #rollback(): void {

@@ -57,6 +57,8 @@ export function fenceTests(test: Test): void {
     const second = await drive(store, agent);
     const same = { agent, epoch: second.epoch, seq: first.seq() - 1, at, state: state("new") };
     expect(kinds(await store.commit([same]))).toEqual(["conflict"]);
+    await second.land({ state: state("new") });
+    expect(kinds(await store.commit([same]))).toEqual(["conflict"]);
   });
 
   test("[ST1] nothing of a refused item lands", async ({ store }, expect) => {
@@ -101,6 +103,18 @@ export function fenceTests(test: Test): void {
     expect(await store.load(agent)).toEqual(before);
     expect(await readChunks(store, agent, "t1")).toEqual([delta("a")]);
     expect((await store.message(agent, "m1"))?.parts.length).toBe(2);
+  });
+
+  test("[ST2] a repeated batch of several commits of one agent answers landed for each", async ({ store }, expect) => {
+    const owner = await drive(store, agent);
+    await owner.land({ state: state("before") });
+    const batch = ["one", "two", "three"].map((name, first) => {
+      return owner.next({ state: state(name), chunks: [{ turn: "t1", first, chunks: [delta(name)] }] });
+    });
+    expect(kinds(await store.commit(batch))).toEqual(["landed", "landed", "landed"]);
+    expect(kinds(await store.commit(batch))).toEqual(["landed", "landed", "landed"]);
+    expect((await store.load(agent)).state).toBe("three");
+    expect(await readChunks(store, agent, "t1")).toEqual(["one", "two", "three"].map((name) => delta(name)));
   });
 
   isolationTests(test);

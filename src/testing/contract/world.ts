@@ -48,15 +48,22 @@ export interface Expectation {
 /** Registers one test: it gets a world of its own, which goes with it. */
 export type Test = (name: string, body: (world: ContractWorld, expect: TestApi["expect"]) => Promise<void>) => void;
 
+/** Generous: engines on busy machines are slow, and a runner's default may be 5 s. */
+const testMs = 60_000;
+
 export function testsOf(subject: ContractSubject, api: TestApi): Test {
   return (name, body) => {
-    api.it(name, async () => {
-      const world = await subject.create();
-      try {
-        await body(world, (actual) => api.expect(actual));
-      } finally {
-        await world.dispose();
-      }
-    });
+    api.it(
+      name,
+      async () => {
+        const world = await subject.create();
+        try {
+          await body(world, (actual) => api.expect(actual));
+        } finally {
+          await world.dispose();
+        }
+      },
+      testMs,
+    );
   };
 }

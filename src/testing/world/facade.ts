@@ -37,13 +37,17 @@ export class Facade implements Store, Directory {
     return this.#call("open", "", () => this.#inner.open(owner));
   }
   claim(agent: AgentKey, at: number): Promise<Claim> {
-    return this.#call("claim", agent, () => this.#inner.claim(agent, at));
+    return this.#call("claim", agent, async () => {
+      const claim = await this.#inner.claim(agent, at);
+      if (claim.kind === "quarantined") this.#scene.quarantine(agent);
+      return claim;
+    });
   }
   load(agent: AgentKey): Promise<Loaded> {
     return this.#call("load", agent, () => this.#load(agent));
   }
   commit(batch: readonly AgentCommit[]): Promise<readonly CommitResult[]> {
-    return this.#call("commit", batch.map(describe).join(" "), () => this.#commit(batch));
+    return this.#call("commit", () => batch.map(describe).join(" "), () => this.#commit(batch));
   }
   release(agent: AgentKey, epoch: number): Promise<boolean> {
     return this.#call("release", agent, () => this.#inner.release(agent, epoch));
@@ -99,10 +103,10 @@ export class Facade implements Store, Directory {
     });
   }
 
-  #call<T>(port: string, about: string, run: () => Promise<T>): Promise<T> {
+  #call<T>(port: string, about: string | (() => string), run: () => Promise<T>): Promise<T> {
     const { schedule } = this.#scene;
     const owner = this.#owner;
-    const name = about === "" ? port : `${port} ${about}`;
+    const name = (): string => `${port} ${typeof about === "string" ? about : about()}`.trimEnd();
     return new Promise((resolve, reject) => {
       const arrive = async (): Promise<void> => {
         let answer: () => void;
@@ -113,7 +117,7 @@ export class Facade implements Store, Directory {
         } catch (error) {
           answer = () => reject(error);
         }
-        schedule.put({ owner, label: `  answer of ${name}`, run: answer });
+        schedule.put({ owner, label: () => `  answer of ${name()}`, run: answer });
       };
       schedule.put({ owner, label: name, port, run: arrive });
     });

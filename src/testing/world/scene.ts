@@ -31,6 +31,8 @@ export class Scene {
   /** Instances may be dead without a death: another owner was made, or a frozen one came back. */
   zombies = false;
   violation: Violation | null = null;
+  /** An agent was given up for a while (rule 13 of the house): the world ends there. */
+  quarantined = false;
   readonly #dice = new Map<string, Dice>();
 
   constructor(seed: number, scenario: Scenario, faults: readonly Fault[], onStep?: (line: string) => void) {
@@ -51,6 +53,14 @@ export class Scene {
     const dice = prng(seedOf(this.seed, name));
     this.#dice.set(name, dice);
     return dice;
+  }
+
+  /** Only three deaths in a row between claim and commit may come to this. */
+  quarantine(agent: string): void {
+    this.quarantined = true;
+    this.cover.mark("quarantined");
+    const ends = this.cover.unclean;
+    if (ends < 3) this.fail("K-quarantine", `${agent} is quarantined after ${ends} deaths`);
   }
 
   /** The first violation ends the world. */

@@ -2,17 +2,20 @@
  * Schedule: the one queue of a world. Every answer of every port waits here until the seed picks it, so that the seed
  * chooses the interleaving; time moves only when nothing else can.
  */
-import { type Dice, seedOf } from "../prng.ts";
+import type { Dice } from "../prng.ts";
 
 /** Whose step it is: an incarnation of the process, or the world outside, which never dies. */
 export interface Owner {
   readonly name: string;
   dead: boolean;
+  /** It makes no step, and does not know it. */
+  frozen?: boolean;
 }
 
 export interface Step {
   readonly owner: Owner;
-  readonly label: string;
+  /** Only made when somebody looks. */
+  readonly label: string | (() => string);
   /** Of the store: a crash point with a number. */
   readonly port?: string;
   run(): unknown;
@@ -31,20 +34,16 @@ export class Schedule {
   /** Steps that were made. */
   steps = 0;
   readonly #dice: Dice;
-  readonly #onStep: (line: string) => void;
+  readonly #onStep: ((line: string) => void) | undefined;
   #ready: Step[] = [];
   #timers: Timer[] = [];
+  /** Steps of frozen owners. */
+  #held: Step[] = [];
   #order = 0;
-  #hash = 0;
 
-  constructor(dice: Dice, onStep: (line: string) => void = () => {}) {
+  constructor(dice: Dice, onStep?: (line: string) => void) {
     this.#dice = dice;
     this.#onStep = onStep;
-  }
-
-  /** A digest of all that was said in the trace: equal traces, equal digests. */
-  get digest(): number {
-    return this.#hash;
   }
 
   put(step: Step): void {
@@ -74,18 +73,20 @@ export class Schedule {
     return new Promise(() => {});
   }
 
+  /** The owner's steps wait, and so do those that its timers become. */
+  freeze(owner: Owner): void {
+    owner.frozen = true;
+  }
+
+  thaw(owner: Owner): void {
+    owner.frozen = false;
+    const held = this.#held.filter((step) => step.owner === owner);
+    this.#held = this.#held.filter((step) => step.owner !== owner);
+    for (const step of held) this.put(step);
+  }
+
   note(line: string): void {
-    this.#hash = seedOf(this.#hash, line);
-    this.#onStep(`${String(this.now).padStart(9)} ${line}`);
-  }
-
-  /** What the owner still waits for, but for its timers. */
-  waits(owner: Owner): number {
-    return this.#ready.filter((step) => step.owner === owner).length;
-  }
-
-  timers(owner: Owner): readonly string[] {
-    return this.#timers.filter((timer) => !timer.cancelled && timer.step.owner === owner).map(({ step }) => step.label);
+    this.#onStep?.(`${String(this.now).padStart(9)} ${line}`);
   }
 
   /** The next step, picked and taken out. Null: nothing is left to happen, ever. */
@@ -96,7 +97,8 @@ export class Schedule {
         const step = this.#ready[index] as Step;
         const last = this.#ready.pop() as Step;
         if (step !== last) this.#ready[index] = last;
-        if (!step.owner.dead) return step;
+        if (step.owner.frozen) this.#held.push(step);
+        else if (!step.owner.dead) return step;
       }
       if (!this.#advance()) return null;
     }
@@ -105,7 +107,7 @@ export class Schedule {
   /** Makes a step, and lets everything that follows from it at once happen. */
   async make(step: Step): Promise<void> {
     this.steps++;
-    this.note(`${step.owner.name} ${step.label}`);
+    if (this.#onStep) this.note(`${step.owner.name} ${typeof step.label === "string" ? step.label : step.label()}`);
     const outcome = step.run();
     if (outcome instanceof Promise) await outcome;
     await settled(this.steps);

@@ -19,6 +19,13 @@ async function answer(line: string): Promise<string> {
     return `claimed ${owner.epoch}`;
   }
   if (line === "commit") return (await owner?.send({ state: state({ child: ++count }) }))?.kind ?? "no owner";
+  if (line === "flood") {
+    for (;;) {
+      const kind = (await owner?.send({ state: state({ child: ++count }) }))?.kind;
+      say(`${kind} ${count}`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
   if (line === "enqueue") return (await store.enqueue("chat/child", submit(`c${++count}`))).kind;
   if (line === "close") await store.close();
   return "closed";

@@ -20,9 +20,11 @@ export interface Env {
   readonly bomb: Bomb;
 }
 
-export function agentClass(hooks: Plan["hooks"]): AgentClass {
-  const made = class KillAgent extends TestAgent {};
-  const { prototype } = made as { prototype: Record<string, unknown> };
+export function agentClass({ hooks, prefill }: Pick<Plan, "hooks" | "prefill">): AgentClass {
+  const made = class KillAgent extends TestAgent {
+    override modelProfile = { prefill };
+  };
+  const { prototype } = made as unknown as { prototype: Record<string, unknown> };
   if (hooks.recovery) prototype["onChatRecovery"] = () => ({});
   if (hooks.gate) prototype["beforeToolCall"] = () => ({ action: "allow" });
   if (hooks.notices) {
@@ -81,10 +83,16 @@ function atFinish<T extends { type: string }>(bomb: Bomb): TransformStream<T, T>
 const note = z.object({ note: z.string() });
 
 function toolsOf(env: Env): ToolSet {
-  const run = (tool: ToolName) => (input: { note: string }, options: DurableExecuteOptions) => effect(env, tool, input, options);
+  const run = (tool: ToolName) => (input: { note: string }, options: DurableExecuteOptions) =>
+    effect(env, tool, input, options);
   return {
     report: durableTool({ description: "Books an entry.", inputSchema: note, execute: run("report") }),
-    retry: durableTool({ description: "Tells the depot.", inputSchema: note, recovery: "retry", execute: run("retry") }),
+    retry: durableTool({
+      description: "Tells the depot.",
+      inputSchema: note,
+      recovery: "retry",
+      execute: run("retry"),
+    }),
     reconcile: durableTool({
       description: "Places an order.",
       inputSchema: note,

@@ -70,7 +70,12 @@ async function attempt(connection: Connection, sent: Message, turn: string | nul
 
 function post({ agent, signal }: Connection, base: string, sent: Message): Promise<Response> {
   const body = JSON.stringify({ id: agent, messages: [sent], trigger: "submit-message" });
-  return fetch(`${base}/agents/kill`, { method: "POST", body, signal });
+  return fetch(`${base}/agents/kill`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+    signal,
+  });
 }
 
 function resume(connection: Connection, base: string, sent: Message, turn: string): Promise<Response> {
@@ -127,6 +132,8 @@ async function read(
     return false;
   }
   // A clean end before the end of the log looks like a finished answer to stock clients (W3).
-  seen.problems.push(`${turn}: the stream ended in order at offset ${next === null ? "none" : next - 1}, before its end`);
+  seen.problems.push(
+    `${turn}: the stream ended in order at offset ${next === null ? "none" : next - 1}, before its end`,
+  );
   return false;
 }

@@ -53,6 +53,8 @@ export interface Plan {
   readonly stock: boolean;
   /** Hooks that the agent overrides. */
   readonly hooks: { readonly recovery: boolean; readonly gate: boolean; readonly notices: boolean };
+  /** The model goes on with a trailing assistant text. */
+  readonly prefill: boolean;
   /** The last look is taken at a new process. */
   readonly freshLook: boolean;
   readonly restartMs: number;
@@ -102,6 +104,7 @@ export function planOf(run: number, seed: number, among: readonly Cell[]): Plan 
     secondAfter: cell.point === "queued" ? 1 : between(dice, 1, 12),
     stock: cell.point !== "queued" && dice() < 0.25,
     hooks: { recovery: dice() < 0.3, gate: dice() < 0.3, notices: dice() < 0.5 },
+    prefill: dice() < 0.2,
     freshLook: dice() < 0.25,
     restartMs: pick(dice, [0, 0, 10, 60]),
   };
@@ -131,7 +134,10 @@ function scenarioFor({ point }: Cell, dice: Dice): Scenario {
 function killsFor(cell: Cell, dice: Dice): Kill[] {
   const first = killAt(cell, dice);
   // Only what is interrupted can be interrupted in its recovery.
-  const kills = cell.point === "recovery" ? [killAt({ point: pick(dice, interrupting), when: pick(dice, whens) }, dice), first] : [first];
+  const kills =
+    cell.point === "recovery"
+      ? [killAt({ point: pick(dice, interrupting), when: pick(dice, whens) }, dice), first]
+      : [first];
   while (kills.length < 3 && dice() < 0.4) kills.push(killAt(laterThan(kills, dice), dice));
   return kills;
 }
@@ -151,7 +157,7 @@ const nthMax: Partial<Record<Point, number>> = {
   "request-sent": 2,
   "mid-reasoning": 3,
   "mid-text": 4,
-  "mid-tool-input": 3,
+  "mid-tool-input": 2,
   "effect-done": 2,
   "result-stored": 2,
   recovery: 2,

@@ -1,7 +1,7 @@
 /** What the scripted provider says: turns with reasoning, text, parallel calls and several steps. */
 import type { Script, ScriptStep, ScriptTurn } from "../../../src/testing/provider/index.ts";
 
-const pace: NonNullable<Script["pace"]> = { chunkChars: [6, 18], delayMs: [1, 4], firstByteMs: [12, 25] };
+const pace: NonNullable<Script["pace"]> = { chunkChars: [4, 12], delayMs: [2, 5], firstByteMs: [12, 25] };
 
 function note(step: string, words: string): { note: string } {
   return { note: `${step}: ${words}` };

@@ -13,6 +13,7 @@ export class Seen {
   readonly turns = new Map<string, SeenTurn>();
   /** Chunks that were received, repeats included. */
   received = 0;
+  readonly lost: string[] = [];
   readonly problems: string[] = [];
 
   turn(id: string): SeenTurn {
@@ -26,7 +27,7 @@ export class Seen {
     const seen = this.turn(turn);
     const before = seen.texts.get(offset);
     if (before !== undefined && before !== text) {
-      this.problems.push(`${turn}:${offset} was seen as ${before} and then as ${text}`);
+      this.lost.push(`${turn}:${offset} was seen as ${before} and then as ${text}`);
       return;
     }
     if (before !== undefined) return;

@@ -17,7 +17,7 @@ export interface ServerOptions {
   readonly provider: string;
   readonly conversation: string;
   readonly process: number;
-  readonly hooks: Plan["hooks"];
+  readonly plan: Pick<Plan, "hooks" | "prefill">;
   readonly armed: PointKill | null;
 }
 
@@ -68,7 +68,7 @@ const bomb = new Bomb(options.armed);
 const { folder, provider, conversation } = options;
 const env: Env = { folder, provider, conversation, process: options.process, bomb };
 const host = await serve({
-  agents: { kill: agentClass(options.hooks) },
+  agents: { kill: agentClass(options.plan) },
   store: watched(sqliteStore({ path: join(folder, "perdure.db") }), bomb),
   port: 0,
   env,

@@ -24,7 +24,10 @@ export async function converseStock(connection: Connection, sent: Message, watch
       }
       return response;
     };
-    const transport = new DefaultChatTransport<UIMessage>({ api, fetch: async (...asked) => note(await fetch(...asked)) });
+    const transport = new DefaultChatTransport<UIMessage>({
+      api,
+      fetch: async (...asked) => note(await fetch(...asked)),
+    });
     const common = { chatId: agent, abortSignal: signal };
     const messages = [sent as unknown as UIMessage];
     const send = () => transport.sendMessages({ ...common, messages, trigger: "submit-message", messageId: undefined });
@@ -66,7 +69,8 @@ async function show(
     const onError = (error: unknown): void => {
       failure = error;
     };
-    for await (const state of readUIMessageStream<UIMessage>({ stream: stream.pipeThrough(noted), onError })) message = state;
+    for await (const state of readUIMessageStream<UIMessage>({ stream: stream.pipeThrough(noted), onError }))
+      message = state;
   } catch (error) {
     failure = error;
   }

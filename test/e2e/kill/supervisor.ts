@@ -40,14 +40,13 @@ export class Supervisor {
   readonly troubles: string[] = [];
   readonly #options: SupervisorOptions;
   #child: ChildProcess | null = null;
-  #ready: Promise<string> = Promise.reject(new Error("not started"));
+  #ready: Promise<string> = new Promise(() => {});
   #closed = false;
   #randomTimer: NodeJS.Timeout | null = null;
   #randomAt = 0;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#ready.catch(() => {});
   }
 
   /** The address of the server that lives, now or after the next restart. */
@@ -60,9 +59,19 @@ export class Supervisor {
     const number = this.lives.length;
     const kill = this.#closed ? undefined : plan.kills[this.deaths.length];
     const armed = kill && kill.point !== "random" ? kill : null;
-    const options: ServerOptions = { folder, provider, conversation, process: number, hooks: plan.hooks, armed };
+    const options: ServerOptions = {
+      folder,
+      provider,
+      conversation,
+      process: number,
+      plan: { hooks: plan.hooks, prefill: plan.prefill },
+      armed,
+    };
     const stderr = openSync(join(folder, `server-${number}.log`), "w");
-    const child = spawn(process.execPath, [module, JSON.stringify(options)], { stdio: ["ignore", "pipe", stderr], env });
+    const child = spawn(process.execPath, [module, JSON.stringify(options)], {
+      stdio: ["ignore", "pipe", stderr],
+      env,
+    });
     this.#child = child;
     this.lives.push({ spawnedAt: Date.now(), after: this.deaths.at(-1)?.cell ?? null });
     if (number > 0) this.armRandom();
@@ -111,7 +120,7 @@ export class Supervisor {
 
   #watch(child: ChildProcess, number: number): Promise<string> {
     let last: LastWord | null = null;
-    return new Promise<string>((resolve) => {
+    return new Promise<string>((resolve, reject) => {
       const lines = createInterface(child.stdout as NonNullable<ChildProcess["stdout"]>);
       lines.on("line", (line) => {
         const said = JSON.parse(line) as { url: string } | LastWord;
@@ -122,7 +131,9 @@ export class Supervisor {
       child.once("close", () => {
         if (this.#child !== child) return;
         // Who waits for this life waits for the next one.
-        void this.#onDeath(child, last, number).then(() => this.#ready.then(resolve, () => {}));
+        this.#onDeath(child, last, number)
+          .then(() => this.#ready)
+          .then(resolve, reject);
       });
     });
   }
@@ -131,7 +142,10 @@ export class Supervisor {
     const at = Date.now();
     if (last) this.deaths.push({ cell: { point: last.killed, when: last.when }, at, settled: last.settled });
     else if (this.#randomAt > 0) this.deaths.push({ cell: { point: "random", when: "after" }, at, settled: [] });
-    else this.troubles.push(`server ${number} ended by itself (${child.exitCode ?? child.signalCode}): ${this.#log(number)}`);
+    else
+      this.troubles.push(
+        `server ${number} ended by itself (${child.exitCode ?? child.signalCode}): ${this.#log(number)}`,
+      );
     this.#randomAt = 0;
     if (this.#randomTimer) clearTimeout(this.#randomTimer);
     this.#randomTimer = null;
