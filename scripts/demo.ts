@@ -37,7 +37,7 @@ async function attempt(): Promise<Check[]> {
   } catch (error) {
     if (error instanceof Missed) throw error;
     const output = stage.output("server");
-    throw output === ""
+    throw messageOf(error).includes(output)
       ? error
       : new Error(`${messageOf(error)}\nThe server's last words:\n${output}`, { cause: error });
   } finally {
@@ -67,7 +67,7 @@ function verdict(checks: readonly Check[]): boolean {
   const one = `One turn, ${facts.kills} deaths, one answer.`;
   line.plain();
   if (broken.length === 0) line.plain(good(`${one}${recovery} (${line.seconds.toFixed(1)} s)`));
-  else line.plain(bad(`Broken: ${broken.map(({ what, found }) => `${what}: ${found}`).join("; ")}.`));
+  else line.plain(bad(`Broken: ${broken.map(({ what, found }) => `${what}: ${found}`).join("; ")}`));
   return broken.length === 0;
 }
 
@@ -85,6 +85,9 @@ for (const [signal, code] of [
 ] as const) {
   process.once(signal, () => process.exit(code));
 }
+
+// Whoever read it has left: `npm run demo | head`.
+process.stdout.on("error", () => process.exit(1));
 
 let holds = false;
 try {

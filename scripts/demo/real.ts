@@ -14,6 +14,7 @@ const prompt =
 
 const kills = 3;
 const limitMs = 300_000;
+const silenceMs = 60_000;
 /** From the first new chunk to the kill. */
 const livesMs = [200, 4_000] as const;
 
@@ -22,8 +23,9 @@ export async function runReal(stage: Stage, line: Timeline, facts: Facts, model:
   let server = await stage.server(env);
   line.say("start", `perdure serve (process ${server.pid}) on an empty file, with ${model}`);
   const client = new Client(stage.api, "demo");
-  line.say("client", `asks ${endOf(prompt, 60)}`);
+  line.say("client", `asks: ${prompt.slice(0, 75)}...`);
   await client.send(prompt);
+  await until("the model says something (is it reachable, and is its key right?)", silenceMs, () => hasContent(client));
   while (facts.kills < kills && (await livesOn(client))) {
     await kill(server, client, stage, line, facts);
     const { size } = client.tap.seen;
@@ -48,6 +50,10 @@ export async function runReal(stage: Stage, line: Timeline, facts: Facts, model:
     check("chunks that were seen and lost", `${lostChunks} of ${facts.seenChunks}`, lostChunks === 0),
     check("assistant messages", facts.assistantMessages, facts.assistantMessages === 1),
   ];
+}
+
+function hasContent({ tap }: Client): boolean {
+  return tap.done || tap.chunks.some(({ type }) => !/^(start|start-step)$/.test(type));
 }
 
 /** A random time later: whether the turn still runs. */

@@ -22,11 +22,14 @@ const lookupMs = 250;
 
 export const steps = 2;
 
+/** Of `agent.ts`: it writes its line at once, and takes its time to answer. */
+export const effectTool = "append_slowly";
+
 /** `stutter`: the model, asked to go on from `partial`, first says the end of it again, as models do. */
 export function scriptOf(stutter?: { readonly partial: string; readonly repeated: string }): Script {
   const first = stutter ? stutter.partial + stutter.repeated + firstText.slice(stutter.partial.length) : firstText;
   const calls = [
-    { name: "append_effect", input: { line: "The rider was here." } },
+    { name: effectTool, input: { line: "The rider was here." } },
     { name: "slow_lookup", input: { key: "length of the road", ms: lookupMs } },
   ];
   return {

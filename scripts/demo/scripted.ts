@@ -1,19 +1,19 @@
 /** The demo itself: a scripted model, and three deaths at three places. */
-import { constants, setPriority } from "node:os";
 import { providerControl, type RequestRecord } from "../../src/testing/provider/index.ts";
-import { answers, Client, type Final, textsOf } from "./client.ts";
+import { Client } from "./client.ts";
 import { type Durable, durableIn, inMidText, stepTexts } from "./durable.ts";
-import { type Check, check, type Facts, Missed, repeatsItself } from "./facts.ts";
-import { firstText, question, scriptOf, secondText, steps } from "./script.ts";
+import { type Check, type Facts, Missed } from "./facts.ts";
+import { judge } from "./judge.ts";
+import { effectTool, firstText, question, scriptOf } from "./script.ts";
 import { bareEnv, type Server, type Stage } from "./stage.ts";
 import { count, endOf, type Timeline } from "./timeline.ts";
-import { setTrap } from "./trap.ts";
 import { until } from "./wait.ts";
 
 /** The first two deaths: after so many characters of the first step's text, and after so many more of its continuation. */
 const killAfter = { first: 240, more: 250 } as const;
 const repeatedChars = 30;
-const limitMs = 20_000;
+const limitMs = 40_000;
+const agent = "scripts/demo/agent.ts";
 
 export class ScriptedRun {
   readonly #stage: Stage;
@@ -36,7 +36,7 @@ export class ScriptedRun {
     await this.#control.setScript(scriptOf());
     const model = { PERDURE_MODEL: "openai-compatible:scripted", PERDURE_BASE_URL: url };
     this.#env = { ...bareEnv(), ...model, PERDURE_EFFECTS_FILE: stage.effects };
-    let server = await stage.server(this.#env);
+    let server = await stage.server(this.#env, agent);
     this.#line.say("start", `perdure serve (process ${server.pid}) on an empty file; a scripted model beside it`);
 
     const client = new Client(stage.api, "demo");
@@ -49,19 +49,22 @@ export class ScriptedRun {
 
     const more = textOf(cut).length + killAfter.more;
     const cutAgain = await this.#killInText(client, server, more, "in the middle of the continuation");
-    this.#line.more(`the overlap of ${repeatedChars} characters was ${trimmed(textOf(cut), textOf(cutAgain))}`);
+    this.#overlap(textOf(cut), textOf(cutAgain));
     server = await this.#goOn(client, cutAgain);
 
     await this.#killInTool(client, server);
     await this.#settleCalls(client);
     const final = await client.finished(limitMs);
-    return this.#judge(client, final);
+    return judge(client, final, await this.#control.log(), stage.effectLines(), this.#facts);
   }
 
   /** Waits for the next request to the model, says it, and answers it. */
   async #asks(): Promise<RequestRecord> {
     const from = this.#asked;
-    const request = await until("the model is asked", limitMs, async () => (await this.#control.log(from)).requests[0]);
+    const request = await until("the model is asked", limitMs, async () => {
+      if (this.#stage.effectLines() > 1) throw new Error(`${effectTool} has written its line again.`);
+      return (await this.#control.log(from)).requests[0];
+    });
     this.#asked += 1;
     const kind = { first: "for the answer", step: "for the next step", continuation: "for the rest of its answer" };
     const carried = request.partialChars ? `, and sent ${request.partialChars} characters of it` : "";
@@ -96,7 +99,7 @@ export class ScriptedRun {
   }
 
   async #restart(client: Client): Promise<{ server: Server; request: RequestRecord }> {
-    const server = await this.#stage.server(this.#env);
+    const server = await this.#stage.server(this.#env, agent);
     client.reattach();
     this.#line.say("restart", `perdure serve (process ${server.pid}) on the same file; the client reattaches`);
     const request = await this.#asks();
@@ -123,21 +126,24 @@ export class ScriptedRun {
     return server;
   }
 
+  /** What became of the model's repeat, judged by what is durable of the continuation. */
+  #overlap(before: string, after: string): void {
+    const fresh = after.slice(before.length);
+    if (fresh === "") throw new Missed("nothing of the continuation was durable yet");
+    this.#facts.duplicatedText = !firstText.startsWith(after);
+    if (this.#facts.duplicatedText) throw new Error(`The model's repeat was shown: ${JSON.stringify(fresh)}`);
+    this.#line.more(`the overlap of ${repeatedChars} characters was trimmed before anybody saw it`);
+  }
+
   async #killInTool(client: Client, server: Server): Promise<void> {
-    const trap = await setTrap({ pid: server.pid, path: this.#stage.effects, fromBytes: 0 });
-    const dead = { yet: false };
-    server.ended.then(() => (dead.yet = true)).catch(() => {});
-    await until("the model calls its tools", limitMs, () => dead.yet || callsBegun(client));
-    if (!dead.yet) yieldToTrap(server.pid);
-    await until("append_effect writes its line", limitMs, () => dead.yet || client.tap.done);
-    await trap.remove();
-    if (!dead.yet) throw new Error("The turn ended, and append_effect had never written its line.");
-    const { calls } = await this.#died(client, server, "the instant that append_effect had written its line");
+    await until(`${effectTool} writes its line`, limitMs, () => this.#stage.effectLines() > 0 || client.tap.done);
+    if (client.tap.done) throw new Error(`The turn ended early: ${JSON.stringify(client.tap.chunks.at(-1))}`);
+    server.kill();
+    const { calls } = await this.#died(client, server, `inside ${effectTool}, which had written its line`);
     for (const { tool, state } of calls)
       this.#line.more(`${tool}: ${state}${state === "started" ? ", no result" : ""}`);
-    if (calls.find(({ tool }) => tool === "append_effect")?.state !== "started") {
-      throw new Missed("the result of append_effect was durable before the kill");
-    }
+    const call = calls.find(({ tool }) => tool === effectTool);
+    if (call?.state !== "started") throw new Error(`${effectTool} was ${call?.state ?? "never called"}, not started.`);
   }
 
   async #settleCalls(client: Client): Promise<void> {
@@ -146,75 +152,13 @@ export class ScriptedRun {
       this.#line.say("tool", `${tool}: ${state}, ran ${runs === 1 ? "once" : `${runs} times`}`);
     }
     const told = toolAnswers(request).find((text) => text.includes("unknown"));
-    if (told === undefined) throw new Error("The model was not told that the outcome of append_effect is unknown.");
+    if (told === undefined) throw new Error(`The model was not told that the outcome of ${effectTool} is unknown.`);
     this.#line.more(`the model is told: ${told.slice(0, 100)}...`);
-  }
-
-  async #judge(client: Client, final: Final): Promise<Check[]> {
-    const { requests, refusals } = await this.#control.log();
-    const facts = this.#facts;
-    const texts = answers(final.messages).map((message) => textsOf(message).join(""));
-    const text = texts.join("");
-    facts.outcome = final.turn.outcome ?? final.turn.state;
-    facts.seenChunks = client.tap.seen.size;
-    facts.lostChunks = final.lostChunks;
-    facts.duplicatedText = [text, client.text].some(repeatsItself);
-    facts.assistantMessages = Math.max(texts.length, answers(client.chat.messages).length);
-    facts.modelCalls = requests.length;
-    facts.effects = this.#stage.effectLines();
-    const script = firstText + secondText;
-    const kept = client.shown.every((shown) => text.startsWith(shown));
-    const most = steps + facts.kills;
-    return [
-      check(
-        "the turn's end",
-        [facts.outcome, final.turn.error].filter(Boolean).join(": "),
-        facts.outcome === "completed",
-      ),
-      check("deaths of the process", facts.kills, facts.kills === 3),
-      check("chunks that were seen and lost", `${facts.lostChunks} of ${facts.seenChunks}`, facts.lostChunks === 0),
-      check("shown text that was taken back", kept ? "none" : "some", kept),
-      check("text that was said twice", facts.duplicatedText ? "some" : "none", !facts.duplicatedText),
-      check("answer in the transcript", text === script ? "equal to the script" : endOf(text), text === script),
-      check(
-        "answer in the SDK's client",
-        client.text === script ? "equal to the script" : endOf(client.text),
-        client.text === script,
-      ),
-      check("assistant messages", facts.assistantMessages, facts.assistantMessages === 1),
-      check("lines that append_effect wrote", facts.effects, facts.effects === 1),
-      check(`model calls (${steps} steps, ${facts.kills} deaths)`, facts.modelCalls, facts.modelCalls <= most),
-      check(
-        "requests that the provider refused",
-        refusals.map(({ code }) => code).join(", ") || 0,
-        refusals.length === 0,
-      ),
-    ];
-  }
-}
-
-function callsBegun({ tap }: Client): boolean {
-  return tap.done || tap.chunks.some(({ type }) => type === "tool-input-start");
-}
-
-/** From here to the kill the server goes last on a busy machine: else it could be done before the trap is woken. */
-function yieldToTrap(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
-  } catch {
-    // It has died already, or may not be told: then the trap is only less sure.
   }
 }
 
 function textOf({ chunks }: Durable): string {
   return stepTexts(chunks)[0] ?? "";
-}
-
-/** What became of the repeat, judged by what is durable of the continuation. */
-function trimmed(before: string, after: string): string {
-  const fresh = after.slice(before.length);
-  if (fresh === "") throw new Missed("nothing of the continuation was durable yet");
-  return firstText.startsWith(after) ? "trimmed before anybody saw them" : `SHOWN, as ${endOf(fresh)}`;
 }
 
 /** What the tools answered, as the request says it to the model. */

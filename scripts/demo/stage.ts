@@ -41,9 +41,10 @@ export class Stage {
     return (JSON.parse(line) as { url: string }).url;
   }
 
-  /** `perdure serve` on the run's file, at the run's address. */
-  async server(env: NodeJS.ProcessEnv): Promise<Server> {
-    const args = ["src/cli/main.ts", "serve", "--port", String(this.#port), "--data", this.data, "--wait", "10s"];
+  /** `perdure serve [module]` on the run's file, at the run's address. */
+  async server(env: NodeJS.ProcessEnv, module?: string): Promise<Server> {
+    const command = ["src/cli/main.ts", "serve", ...(module === undefined ? [] : [module])];
+    const args = [...command, "--port", String(this.#port), "--data", this.data, "--wait", "10s"];
     const spawnedAt = Date.now();
     const { line, child, ended } = await this.#start("server", args, env, /\/agents\/assistant on http/);
     const url = /http:\S+/.exec(line)?.[0] ?? "";

@@ -7,10 +7,11 @@ export class Tap {
   turn = "";
   /** `[DONE]` was read. */
   done = false;
-  /** Offsets that came out of order, or again. */
-  disorder = 0;
+  /** Deliveries of a chunk that had been seen before. */
+  again = 0;
   #lastId = "";
 
+  /** In the order in which they came. */
   get chunks(): Chunk[] {
     return [...this.seen.values()].map((text) => JSON.parse(text) as Chunk);
   }
@@ -40,7 +41,7 @@ export class Tap {
     if (id === undefined || data === undefined) return;
     const colon = id.lastIndexOf(":");
     const offset = Number(id.slice(colon + 1));
-    if (offset !== this.seen.size) this.disorder += 1;
+    if (this.seen.has(offset)) this.again += 1;
     this.turn = id.slice(0, colon);
     this.#lastId = id;
     this.seen.set(offset, data);
@@ -50,5 +51,5 @@ export class Tap {
 /** How many of the seen chunks are not in the final log as they were seen, or were never seen although they are. */
 export function lostChunks(tap: Tap, final: Tap): number {
   const offsets = new Set([...tap.seen.keys(), ...final.seen.keys()]);
-  return [...offsets].filter((offset) => tap.seen.get(offset) !== final.seen.get(offset)).length + tap.disorder;
+  return [...offsets].filter((offset) => tap.seen.get(offset) !== final.seen.get(offset)).length;
 }

@@ -133,7 +133,9 @@ function foldTool(assembly: Assembly, chunk: Chunk, run: number): void {
     live.ended = null;
     assembly.labels.add(label);
   }
-  for (const field of ["providerExecuted", "title", "toolMetadata"]) {
+  // The client takes no title from a refused input.
+  const fields = chunk.type === "tool-input-error" ? [] : ["title"];
+  for (const field of ["providerExecuted", "toolMetadata", ...fields]) {
     if (chunk[field] !== undefined) live.part[field] = chunk[field];
   }
   applyTool(live, chunk, run);

@@ -161,7 +161,8 @@ function onStepEnded(draft: Draft, event: Of<"step-ended">): void {
 function onStepFailed(draft: Draft, event: Of<"step-failed">): void {
   if (draft.state.turn?.phase.kind !== "running" || !awaits(draft, event.effect)) return;
   const { fault } = event;
-  if (fault.kind === "refused" && event.prefilled && draft.state.turn?.prefill) {
+  // What is refused after it has begun was not refused for how it was asked.
+  if (fault.kind === "refused" && event.prefilled && draft.state.turn?.prefill && draft.at.work === 0) {
     change(draft, { prefill: false });
     return runStep(draft, continuation(draft.at.evidence) === "continue" ? "continue" : "rerun");
   }

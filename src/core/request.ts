@@ -66,23 +66,32 @@ function trimmed(message: UiMessage): UiMessage {
 }
 
 function sendable(message: StoredMessage, origin: string): UiMessage | null {
-  const parts = partnered(message.parts.flatMap((stored) => sendablePart(stored, message, origin)));
-  const empty = parts.every((part) => part.type === "step-start");
-  return empty ? null : { id: message.id, role: message.role, parts: parts.map(wellFormed) };
+  const parts = stepsOf(message.parts.flatMap((stored) => sendablePart(stored, message, origin))).flatMap(partnered);
+  return parts.length === 0 ? null : { id: message.id, role: message.role, parts: parts.map(wellFormed) };
 }
 
-/** Reasoning goes with what it led to in its step, or not at all (P6). */
-function partnered(parts: readonly Part[]): Part[] {
-  return parts.filter((part, index) => !isReasoning(part) || leads(parts, index));
+function stepsOf(parts: readonly Part[]): Part[][] {
+  const steps: Part[][] = [[]];
+  for (const part of parts) {
+    if (part.type === "step-start") steps.push([]);
+    steps.at(-1)?.push(part);
+  }
+  return steps;
+}
+
+/** Reasoning goes with what it led to in its step, or not at all (P6). A step that says nothing is not sent (P4). */
+function partnered(step: readonly Part[]): Part[] {
+  const last = step.findLastIndex(says);
+  return last < 0 ? [] : step.filter((part, index) => !isReasoning(part) || index < last);
 }
 
 function isReasoning(part: Part): boolean {
   return part.type === "reasoning" || part.type === "reasoning-file";
 }
 
-function leads(parts: readonly Part[], index: number): boolean {
-  const next = parts.slice(index + 1).find((part) => !isReasoning(part));
-  return next !== undefined && next.type !== "step-start";
+/** What no provider takes for an answer by itself does not count. */
+function says(part: Part): boolean {
+  return !isReasoning(part) && part.type !== "step-start" && part.type !== "custom";
 }
 
 function sendablePart(stored: StoredPart, message: StoredMessage, origin: string): Part[] {

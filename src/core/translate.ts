@@ -16,12 +16,12 @@ export interface Translation {
   /** Labels and ids that the message holds already. */
   readonly taken: ReadonlySet<string>;
   readonly ids: Map<string, string>;
-  /** The provider's labels of calls that are whole. */
+  /** Labels of calls of this answer that are whole. */
   readonly used: Set<string>;
   opened: boolean;
   minted: number;
-  /** The text part that the log has open, while it may still be joined. */
-  join: { readonly id: string; joined: boolean } | null;
+  /** The text part that the log has open. Only a plain one, without provider metadata, is joined. */
+  join: { readonly id: string; readonly plain: boolean; joined: boolean } | null;
   /** Text of a continuation that may turn out to be a repeat. */
   held: { readonly seen: string; text: string; readonly raw: string } | null;
   /** What a continuation must not repeat; null once it is known that it does not. */
@@ -47,7 +47,7 @@ export function newTranslation(
     used: new Set(),
     opened: assembly.opened,
     minted: assembly.labels.size,
-    join: open?.plain ? { id: open.id, joined: false } : null,
+    join: open && { id: open.id, plain: open.plain, joined: false },
     held: null,
     seen: mode === "ask" && seen !== "" ? seen : null,
     space: mode === "prefill" ? seen.slice(seen.trimEnd().length) : "",
@@ -120,12 +120,14 @@ function emitText(t: Translation, raw: string, chunk: Chunk): Chunk[] {
   const started = t.pending.get(raw);
   if (started) {
     t.pending.delete(raw);
-    if (t.join && !t.join.joined && plain) {
+    if (t.join?.plain && !t.join.joined && plain) {
       t.join.joined = true;
       t.ids.set(`text:${raw}`, t.join.id);
     } else out.push(...leave(t), begin(t, started));
   } else if (t.join?.joined && !plain && t.ids.get(`text:${raw}`) === t.join.id) {
     // Metadata of the new item must not land on the text of the old one (rule 8 of the house).
+    t.ids.delete(`text:${raw}`);
+    t.join.joined = false;
     out.push(...leave(t), begin(t, { type: "text-start", id: raw }));
   }
   const id = t.ids.get(`text:${raw}`);
@@ -152,12 +154,11 @@ function textEnd(t: Translation, chunk: Chunk): Chunk[] {
   return [...out, { ...chunk, id }];
 }
 
-/** Closes the text that was cut, when what comes now cannot be part of it. */
+/** Closes the text that was cut, when what comes now is not part of it. One that was joined goes on until its own end. */
 function leave(t: Translation): Chunk[] {
   const { join } = t;
-  if (!join) return [];
+  if (!join || join.joined) return [];
   t.join = null;
-  for (const [raw, id] of t.ids) if (id === join.id) t.ids.delete(raw);
   return [{ type: "text-end", id: join.id }];
 }
 
@@ -180,10 +181,12 @@ function renamed(t: Translation, chunk: Chunk): Chunk {
   }
   if (chunk["toolCallId"] === undefined) return chunk;
   const raw = String(chunk["toolCallId"]);
+  const whole = chunk.type === "tool-input-available" || chunk.type === "tool-input-error";
   // A provider that begins another call under a label that it has used up means another call.
-  if (chunk.type === "tool-input-start" && t.used.has(raw)) t.ids.delete(`call:${raw}`);
+  const usedUp = t.used.has(t.ids.get(`call:${raw}`) ?? "");
+  if (usedUp && (whole || chunk.type === "tool-input-start")) t.ids.delete(`call:${raw}`);
   const toolCallId = label(t, raw);
-  if (chunk.type === "tool-input-available" || chunk.type === "tool-input-error") t.used.add(raw);
+  if (whole) t.used.add(toolCallId);
   return { ...chunk, toolCallId };
 }
 

@@ -5,9 +5,9 @@
  *   The runtime owns:  what is in a commit, when it is made, and what is done once it has landed.
  *
  *   ST1. A commit must find head = (epoch, seq - 1). It lands whole or not at all.
- *   ST2. Repeating a landed (epoch, seq) answers `landed` and changes nothing.
+ *   ST2. Repeating a landed (epoch, seq) answers `landed` and changes nothing: every seq of this epoch, not the last only.
  *   ST3. Each item of a batch is judged alone: a fenced or refused one never harms its neighbours.
- *   ST4. Every claim mints a new epoch, also for the incarnation that already holds the agent.
+ *   ST4. Every claim mints a new epoch, also for the incarnation that already holds the agent, and for a quarantined one.
  *   ST5. wake is derived in the commit: 0 while an inbox row remains; else the least of the commit's wake and the
  *        outbox's due times; null when there is none.
  *   ST6. What `commit` answered as landed is read back equal after `reopen`, whatever died in between.
@@ -48,7 +48,7 @@ export interface SegmentPage {
 }
 
 export type MessageWrite =
-  /** The row of a message. `depth` null: accepted, and not yet part of the conversation. */
+  /** The row of a message; refused when its id is taken. `depth` null: accepted, and not yet part of the conversation. */
   | {
       readonly op: "put";
       readonly message: Omit<StoredMessage, "parts">;
@@ -57,7 +57,7 @@ export type MessageWrite =
     }
   /** An accepted message enters the conversation. */
   | { readonly op: "place"; readonly id: string; readonly depth: number }
-  /** A step's parts are appended once (T6). `index` is dense per message; repeating one is refused. */
+  /** A step's parts are appended once (T6). `index` grows per message; one that does not is refused. */
   | { readonly op: "parts"; readonly id: string; readonly index: number; readonly parts: readonly StoredPart[] }
   /** The parts of a message are replaced by these (upsert by its owner). */
   | { readonly op: "replace"; readonly id: string; readonly parts: readonly StoredPart[]; readonly metadata?: unknown }
@@ -90,7 +90,7 @@ export type CommitResult =
   | { readonly kind: "fenced" }
   /** The sequence does not fit. The instance is dead. */
   | { readonly kind: "conflict" }
-  /** This item can never land. The instance is dead. */
+  /** This item can never land: a taken message id or depth, a second tombstone, chunks that do not go on where the log ends. The instance is dead. */
   | { readonly kind: "refused"; readonly code: string }
   /** Not now: full disk, busy file, lost connection. Nothing landed, or nobody knows: the same batch is tried again. */
   | { readonly kind: "unavailable"; readonly code: string };
@@ -134,7 +134,7 @@ export interface Store {
   /** Only after `claim`. Throws STORE_DAMAGED when the agent's own state cannot be read. */
   load(agent: AgentKey): Promise<Loaded>;
   commit(batch: readonly AgentCommit[]): Promise<readonly CommitResult[]>;
-  /** Gives the agent up. False (and nothing changes) when the epoch is old or the inbox is not empty. */
+  /** Gives the agent up: the epoch is spent, and `claims` is 0. False (and nothing changes) when the epoch is old or the inbox is not empty. */
   release(agent: AgentKey, epoch: number): Promise<boolean>;
 
   /** Chunks of a turn from an offset on, up to about `bytesMax` of JSON text, at least one segment. A segment that begins before `from` is cut to it. */

@@ -136,7 +136,8 @@ export class RuntimeGateway implements Gateway {
 
   async #hasChunks(key: AgentKey, turn: string): Promise<boolean> {
     const page = await this.#runtime.services.store.chunks(key, turn, 0, 1);
-    return page.segments.length > 0;
+    // A damaged segment is none, and more may follow it.
+    return page.segments.length > 0 || page.more;
   }
 
   #row(key: AgentKey, turn: string): Promise<TurnRow | null> {
@@ -154,9 +155,12 @@ export class RuntimeGateway implements Gateway {
     const { clock, ids, serves } = this.#runtime.services;
     const { agent: name, id: agentId } = splitKey(key);
     if (!serves(name)) throw unknownAgent(name);
-    checkIds([agentId, ...("messages" in body ? body.messages.map((message) => message.id) : [])]);
+    const messageIds = "messages" in body ? body.messages.map((message) => message.id) : [];
+    checkIds([agentId, ...messageIds]);
+    if (new Set(messageIds).size < messageIds.length) throw badRequest("Two of the messages have the same id.");
     if (!this.#runtime.open) throw closed();
-    const command = { v: 1, id, hash: ids.digest(canonical(content)), at: clock.now(), ...body } as Command;
+    const given = plain({ content, body });
+    const command = { v: 1, id, hash: ids.digest(canonical(given.content)), at: clock.now(), ...given.body } as Command;
     for (;;) {
       const agent = await this.#runtime.agent(key);
       try {
@@ -247,6 +251,19 @@ function checkIds(ids: readonly string[]): void {
       next: "Nothing was accepted. Use printable text of up to 256 characters.",
     });
   }
+}
+
+/** A copy as JSON has it: what is hashed is what is stored, and nobody changes it afterwards. */
+function plain<T>(value: T): T {
+  try {
+    return JSON.parse(JSON.stringify(value)) as T;
+  } catch {
+    throw badRequest("The messages cannot be stored, since they are not JSON.");
+  }
+}
+
+function badRequest(message: string): PerdureError {
+  return new PerdureError({ code: "BAD_REQUEST", message, next: "Nothing was accepted. Correct the call." });
 }
 
 function unknownAgent(agent: string): PerdureError {

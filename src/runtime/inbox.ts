@@ -12,7 +12,10 @@ import type { Command, Tombstone } from "../core/records.ts";
 import { type StoredMessage, storedMessage, type UiMessage } from "../core/transcript.ts";
 import type { Services } from "../ports/services.ts";
 import type { MessageWrite } from "../ports/store.ts";
-import type { Agent, Fact } from "./agent.ts";
+import { type Agent, type Fact, InstanceDead } from "./agent.ts";
+
+/** How long a store is left alone that did not answer. */
+const unansweredMs = 1_000;
 
 export interface Received {
   readonly turn: string | null;
@@ -29,23 +32,84 @@ interface Accepting {
 /** Commands whose commit is on its way, by id. */
 const accepting = new WeakMap<Agent, Map<string, Accepting>>();
 
-/** Consumes a command. `stored`: it comes from the durable inbox, where it has been checked. */
-export async function receive(agent: Agent, command: Command, services: Services, stored = false): Promise<Received> {
-  const onItsWay = accepting.get(agent) ?? new Map<string, Accepting>();
-  accepting.set(agent, onItsWay);
-  const checked = stored ? command : await check(agent, command, services, onItsWay);
+/** Consumes a command that comes from a door. */
+export async function receive(agent: Agent, command: Command, services: Services): Promise<Received> {
+  const checked = await check(agent, command, services, ways(agent));
   if ("fresh" in checked) return checked;
-  const { fact, messages, turn } = await factOf(agent, checked, services);
-  const meanwhile = onItsWay.get(command.id);
+  const { turn, landed, meanwhile } = await take(agent, checked, services);
   if (meanwhile) return repeated(meanwhile, command);
-  const landed = agent.submit(fact, messages);
-  onItsWay.set(command.id, { hash: command.hash, turn, landed });
-  try {
-    await landed;
-  } finally {
-    onItsWay.delete(command.id);
-  }
+  await landed;
   return { turn, fresh: true };
+}
+
+/** Consumes what lies in the durable inbox, where ids were checked. In its order: no look-up lets the next one past. */
+export async function consume(agent: Agent, commands: readonly Command[], services: Services): Promise<void> {
+  // Known by its id from here on: the same command from a door waits for the stored one, and never overtakes it.
+  const stored = commands.map((command) => ({ command, way: reserve(agent, command) }));
+  for (const { command, way } of stored) {
+    const known = await patiently(agent, services, async () => {
+      return factOf(agent, await storable(agent, command, services), services);
+    });
+    if (known === null) way.failed(new InstanceDead(agent.key));
+    else agent.submit(known.fact, known.messages).then(way.landed, way.failed);
+  }
+}
+
+function reserve(agent: Agent, command: Command): { landed(): void; failed(error: unknown): void } {
+  const onItsWay = ways(agent);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const landed = promise.finally(() => onItsWay.delete(command.id));
+  landed.catch(() => {});
+  const turn = command.kind === "submit" || command.kind === "continue" ? command.turn : null;
+  onItsWay.set(command.id, { hash: command.hash, turn, landed });
+  return { landed: resolve, failed: reject };
+}
+
+/** A store that does not answer is asked again: nobody else would consume what it holds. Null: the agent is over. */
+async function patiently<T>(agent: Agent, services: Services, look: () => Promise<T>): Promise<T | null> {
+  while (agent.alive) {
+    try {
+      return await look();
+    } catch {
+      await new Promise<void>((resolve) => services.timers.after(unansweredMs, resolve));
+    }
+  }
+  return null;
+}
+
+function ways(agent: Agent): Map<string, Accepting> {
+  const known = accepting.get(agent) ?? new Map<string, Accepting>();
+  accepting.set(agent, known);
+  return known;
+}
+
+/** Hands a command to its agent, without waiting for the landing. `meanwhile`: somebody came in while we looked. */
+async function take(
+  agent: Agent,
+  command: Command,
+  services: Services,
+): Promise<{ readonly turn: string | null; readonly landed?: Promise<void>; readonly meanwhile?: Accepting }> {
+  const { fact, messages, turn } = await factOf(agent, command, services);
+  const onItsWay = ways(agent);
+  const meanwhile = onItsWay.get(command.id);
+  if (meanwhile) return { turn, meanwhile };
+  const landed = agent.submit(fact, messages).finally(() => onItsWay.delete(command.id));
+  // Whoever waits for it hears of its failure; nobody has to.
+  landed.catch(() => {});
+  onItsWay.set(command.id, { hash: command.hash, turn, landed });
+  return { turn, landed };
+}
+
+/** What of a stored command can still have an effect: a message that was accepted before makes no second turn (C3). */
+async function storable(agent: Agent, command: Command, services: Services): Promise<Command> {
+  if (command.kind !== "submit") return command;
+  const novel = await withoutKnown(agent, command, services).catch((error: unknown) => {
+    if (PerdureError.is(error, "CONTENT_CONFLICT")) return null;
+    throw error;
+  });
+  if (novel && !("fresh" in novel)) return novel;
+  const { v, id, hash, at } = command;
+  return { v, id, hash, at, kind: "append", messages: [], mode: "append" };
 }
 
 /** The command as far as it is new, or the answer that it had before. */
@@ -91,11 +155,14 @@ function isSame(known: StoredMessage, message: UiMessage): boolean {
 }
 
 function refuseWhenFull(agent: Agent, command: Command): void {
-  if (command.kind !== "submit" && command.kind !== "continue") return;
-  const { queue } = agent.state;
-  const ids = command.kind === "submit" ? command.messages.map(({ id }) => id) : [];
+  if (command.kind === "stop" || command.kind === "clear") return;
+  const { queue, turn } = agent.state;
+  // Messages without a turn wait only behind one.
+  if (command.kind === "append" && !turn) return;
+  const ids = "messages" in command ? command.messages.map(({ id }) => id) : [];
   const fits = JSON.stringify([queue, ids]).length < limits.queueBytesMax;
-  if (queue.length < limits.queuedTurnsMax && fits) return;
+  const turns = queue.filter((item) => item.kind !== "append").length;
+  if (fits && (command.kind === "append" || turns < limits.queuedTurnsMax)) return;
   throw new PerdureError({
     code: "INBOX_FULL",
     message: "Too many turns wait already.",

@@ -1,6 +1,6 @@
 /** From a claimed agent's rows to an agent in memory. */
 import { PerdureError } from "../core/errors.ts";
-import type { AgentKey } from "../core/ids.ts";
+import { type AgentKey, messageIdOf } from "../core/ids.ts";
 import { isObject, type Json } from "../core/json.ts";
 import type { Command, OutboxRow } from "../core/records.ts";
 import { type AgentState, blank } from "../core/state.ts";
@@ -41,10 +41,15 @@ export function stateOf(key: AgentKey, value: Json): AgentState {
 }
 
 async function loadRows(store: Store, key: AgentKey, state: AgentState, memory: Memory): Promise<void> {
-  const queued = state.queue.flatMap((item) => (item.kind === "append" ? [] : [item.turn]));
-  for (const id of state.turn ? [state.turn.id, ...queued] : queued) {
-    const row = await store.turn(key, id);
-    if (row) memory.rows.set(id, row);
+  if (state.turn) {
+    const row = await store.turn(key, state.turn.id);
+    if (row) memory.rows.set(state.turn.id, row);
+  }
+  for (const item of state.queue) {
+    if (item.kind === "append") continue;
+    const { turn: id, kind, inputs, createdAt } = item;
+    const lost = { v: 1, id, status: "queued", kind, messageId: messageIdOf(id), inputs, createdAt } as const;
+    memory.rows.set(id, (await store.turn(key, id)) ?? lost);
   }
 }
 

@@ -41,6 +41,8 @@ export class Notices {
     for (let row = queue.shift(); row && agent.alive; row = queue.shift()) {
       const wait = row.due - this.#services.clock.now();
       if (wait > 0) await this.#sleep(wait);
+      // The instance may have ended meanwhile: its rows are the next one's.
+      if (!agent.alive) break;
       const delivery = this.#attempt(agent, row);
       this.running.add(delivery);
       const delivered = await delivery.finally(() => this.running.delete(delivery));

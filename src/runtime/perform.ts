@@ -205,7 +205,8 @@ export class Performer {
       repeats: first,
       signal: work.signal(String(ordinal)),
       stillOwner: async () => {
-        const head = await directory.head(agent.key);
+        // A store that was taken over answers nothing, and that is an answer.
+        const head = await directory.head(agent.key).catch(() => null);
         return head?.epoch === agent.epoch && isStarted(agent, turn, ordinal, run);
       },
     };

@@ -13,7 +13,7 @@ import { Agent } from "./agent.ts";
 import { closed } from "./closed.ts";
 import { Committer } from "./committer.ts";
 import { Hub } from "./hub.ts";
-import { receive } from "./inbox.ts";
+import { consume } from "./inbox.ts";
 import { loadAgent } from "./load.ts";
 import { Notices } from "./notices.ts";
 import { Performer } from "./perform.ts";
@@ -163,7 +163,7 @@ export class Runtime {
     const agent = this.#bring(key, { behaviour, epoch, seq, state, memory });
     if (started === undefined) this.#emit("chat:onstart:degraded", key, {});
     agent.begin(Math.max(0, services.clock.now() - Math.max(at, state.now)));
-    for (const command of inbox) void receive(agent, command, services, true).catch(() => {});
+    void consume(agent, inbox, services);
     if (outbox.length > 0) this.#notices.deliver(agent, outbox);
     if (agent.quiet) this.#onIdle(agent);
     return agent;

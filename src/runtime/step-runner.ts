@@ -118,7 +118,8 @@ class Reading {
         return true;
       }
       case "fault":
-        this.#append(settleText(this.#translation));
+        // What is held may be half a repeat: it was not shown, so it is as if it had not come.
+        this.#translation.held = null;
         this.#agent.report({
           type: "step-failed",
           effect: this.#effect,

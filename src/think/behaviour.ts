@@ -18,7 +18,7 @@ import type {
 import type { Engine } from "../ports/engine.ts";
 import { runInside } from "./inside.ts";
 import { type Maybe, statusNames, Think } from "./think.ts";
-import type { ChatRecoveryContext, ChatRecoveryOptions, StepConfig, TurnConfig } from "./types.ts";
+import type { ChatRecoveryContext, ChatRecoveryOptions, StepConfig, ToolCallDecision, TurnConfig } from "./types.ts";
 
 /** The answers of the hooks that are asked once per attempt. */
 interface Attempt {
@@ -182,8 +182,7 @@ export class ThinkBehaviour implements Behaviour {
     const { tool, toolCallId, input, step, turn } = context;
     return this.#inside(turn, async () => {
       const asked = { type: "tool-call", toolCallId, toolName: tool, input, stepNumber: step } as const;
-      const decision = await this.think.beforeToolCall(asked);
-      return (decision ?? { action: "allow" }) as ToolDecision;
+      return decisionOf((await this.think.beforeToolCall(asked)) ?? { action: "allow" });
     });
   }
 
@@ -233,6 +232,24 @@ export class ThinkBehaviour implements Behaviour {
   #inside<T>(turn: string, work: () => T): T {
     return runInside({ agent: this.#key, turn, live: () => this.#live(turn) }, work);
   }
+}
+
+/** What the hook said, as it can be stored. Throws for what is no answer: then the call is not executed. */
+function decisionOf(answer: ToolCallDecision): ToolDecision {
+  switch (answer.action) {
+    case "allow":
+      return answer.input === undefined ? { action: "allow" } : { action: "allow", input: json(answer.input) };
+    case "block":
+      return typeof answer.reason === "string" ? { action: "block", reason: answer.reason } : { action: "block" };
+    case "substitute":
+      return { action: "substitute", output: json(answer.output) };
+    default:
+      throw new TypeError("beforeToolCall() answered neither allow nor block nor substitute.");
+  }
+}
+
+function json(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value) ?? "null") as Json;
 }
 
 /** Compared with the base class, or set as a field of the instance. */

@@ -14,10 +14,21 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { networkName, placeOf, refuseNetwork } from "../../src/adapters/sqlite/place.ts";
-import { schemaVersion } from "../../src/adapters/sqlite/schema.ts";
+import { schemaVersion, tables } from "../../src/adapters/sqlite/schema.ts";
 import { SqliteStore } from "../../src/adapters/sqlite/store.ts";
 import { PerdureError } from "../../src/core/errors.ts";
-import { codeOf, delta, drive, kinds, state } from "../../src/testing/contract/driver.ts";
+import {
+  codeOf,
+  delta,
+  drive,
+  kinds,
+  ledgerRow,
+  notice,
+  state,
+  submit,
+  tombstone,
+  turnRow,
+} from "../../src/testing/contract/driver.ts";
 import { label, limitPages, scratch } from "./worlds.ts";
 
 let place: ReturnType<typeof scratch>;
@@ -213,6 +224,36 @@ describe("files that take no writes now", () => {
     expect(kinds(await store.commit([item]))).toEqual(["landed"]);
   });
 
+  it("[ST10] a COMMIT that fails is nobody's fault, and the next try tells whether it had landed", async () => {
+    await store.open(label);
+    const owners = [await drive(store, "chat/a"), await drive(store, "chat/b")];
+    const { sql } = store.session();
+    const run = sql.run.bind(sql);
+    const failing = (errcode: number, after: boolean): void => {
+      sql.run = (text, ...values) => {
+        if (text !== "COMMIT") return run(text, ...values);
+        if (after) run(text);
+        throw Object.assign(new Error("injected"), { errcode });
+      };
+    };
+    for (const [errcode, code] of [
+      [10, "SQLITE_IOERR"],
+      [11, "SQLITE_CORRUPT"],
+      [1, "SQLITE_1"],
+    ] as const) {
+      for (const after of [false, true]) {
+        const batch = owners.map((owner) => owner.next({ state: state(`${errcode} ${after}`) }));
+        failing(errcode, after);
+        expect(await store.commit(batch)).toEqual(batch.map(() => ({ kind: "unavailable", code })));
+        sql.run = run;
+        const seq = (await store.load("chat/a")).head.seq;
+        expect(seq).toBe((batch[0]?.seq ?? 0) - (after ? 0 : 1));
+        expect(kinds(await store.commit(batch))).toEqual(["landed", "landed"]);
+        expect((await store.load("chat/b")).state).toBe(`${errcode} ${after}`);
+      }
+    }
+  });
+
   it("[ST10] commits that run while it is closed are not said to have landed", async () => {
     await store.open(label);
     const owner = await drive(store, "chat/a");
@@ -223,6 +264,43 @@ describe("files that take no writes now", () => {
     store = new SqliteStore({ path: place.path });
     await store.open(label);
     expect((await store.load("chat/a")).head.seq).toBe(landed);
+  });
+});
+
+describe("what is destroyed", () => {
+  it("[ST7] leaves no row of any table, also when the sweep is left to retention", async () => {
+    await store.open(label);
+    const { db, sql } = store.session();
+    const rows = (): string[] =>
+      tables.filter((name) => name !== "owner" && db.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get() !== undefined);
+    const run = sql.run.bind(sql);
+    for (const swept of [true, false]) {
+      const owner = await drive(store, "chat/a");
+      await owner.land({
+        state: state(1),
+        chunks: [{ turn: "t1", first: 0, chunks: [delta("x")] }],
+        messages: [{ op: "put", message: { id: "m", role: "user" }, depth: 0, parts: [{ part: { type: "x" } }] }],
+        turns: [turnRow("t1")],
+        ledger: [ledgerRow("t1", 0)],
+        outboxPut: [notice("n1", 1), notice("n2", 2)],
+        consumed: [tombstone("c1")],
+      });
+      await store.enqueue("chat/a", submit("c2"));
+      db.exec("UPDATE outbox SET json = 'broken' WHERE id = 'n1'");
+      await store.load("chat/a");
+      expect(rows().sort()).toEqual(tables.filter((name) => name !== "owner" && name !== "doomed").sort());
+      sql.run = (text, ...values) => {
+        if (!swept && text.startsWith("DELETE FROM segment")) throw Object.assign(new Error("full"), { errcode: 13 });
+        return run(text, ...values);
+      };
+      await store.destroy("chat/a");
+      sql.run = run;
+      expect(rows().includes("segment")).toBe(!swept);
+      for (let slices = 0; await store.retain(0, { chunksMs: 0, tombstonesMs: 0, rowsMax: 2 }); slices += 1) {
+        expect(slices).toBeLessThan(30);
+      }
+      expect(rows()).toEqual([]);
+    }
   });
 });
 

@@ -12,8 +12,8 @@ import type { LedgerRow, Tombstone, TurnRow } from "../../src/core/records.ts";
 import { type AgentState, blank } from "../../src/core/state.ts";
 import type { Chunk, StoredPart } from "../../src/core/transcript.ts";
 import type { NoticeKind } from "../../src/ports/behaviour.ts";
-import { type Batch, batchOf, type Memory } from "../../src/runtime/batch.ts";
 import type { Fact } from "../../src/runtime/agent.ts";
+import { type Batch, batchOf, type Memory } from "../../src/runtime/batch.ts";
 import { TurnLog } from "../../src/runtime/turn-log.ts";
 import { copyRun, type Run } from "./model.ts";
 
@@ -93,7 +93,11 @@ export class Bench {
     const { now, jitter, state, draining } = this;
     Object.assign(copy, { now, jitter, state, draining, owed: [...this.owed], watch: this.watch });
     copy.#elapsed = this.#elapsed;
-    copy.memory = { log: copyLog(this.memory.log), rows: new Map(this.memory.rows), ledger: new Map(this.memory.ledger) };
+    copy.memory = {
+      log: copyLog(this.memory.log),
+      rows: new Map(this.memory.rows),
+      ledger: new Map(this.memory.ledger),
+    };
     copy.disk = copyDisk(this.disk);
     for (const [effect, run] of this.runs) copy.runs.set(effect, copyRun(run));
     return copy;
@@ -230,7 +234,8 @@ function landMessage(disk: Disk, message: Batch["messages"][number]): void {
       return;
     case "parts": {
       const rows = disk.parts.get(message.id) ?? [];
-      if (message.index <= (rows.at(-1)?.index ?? -1)) throw new Error(`row ${message.index} of ${message.id} is there`);
+      if (message.index <= (rows.at(-1)?.index ?? -1))
+        throw new Error(`row ${message.index} of ${message.id} is there`);
       disk.parts.set(message.id, [...rows, { index: message.index, parts: message.parts }]);
       return;
     }

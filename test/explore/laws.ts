@@ -11,19 +11,20 @@ import type { Chunk } from "../../src/core/transcript.ts";
 import type { Bench, Taken } from "./bench.ts";
 import { textOf } from "./point.ts";
 
-export class Broken extends Error {
+class Broken extends Error {
   constructor(rule: string, text: string) {
     super(`[${rule}] ${text}`);
   }
 }
 
-function must(condition: unknown, rule: string, text: string): asserts condition {
+export function must(condition: unknown, rule: string, text: string): asserts condition {
   if (!condition) throw new Broken(rule, text);
 }
 
 function isJson(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || value === null) return typeof value === "string" || typeof value === "boolean" || value === null;
+  if (typeof value !== "object" || value === null)
+    return typeof value === "string" || typeof value === "boolean" || value === null;
   return Object.values(value).every(isJson);
 }
 
@@ -60,7 +61,11 @@ const answers: ReadonlySet<AgentEvent["type"]> = new Set([
 /** R6: what comes late changes nothing. */
 export function untouched(state: AgentState, event: AgentEvent, why: string): void {
   const { state: after, writes, effects } = decide(state, event);
-  must(after === state && writes.length === 0 && effects.length === 0, "R6", `${event.type} that is ${why} does something`);
+  must(
+    after === state && writes.length === 0 && effects.length === 0,
+    "R6",
+    `${event.type} that is ${why} does something`,
+  );
 }
 
 /** Everything that holds of one step. */
@@ -85,13 +90,18 @@ function lives(state: AgentState): void {
   }
   const { phase, incident } = state.turn;
   must(wake !== null && Number.isFinite(wake), "I8", `a live turn (${phase.kind}) has no wake`);
-  if (phase.kind !== "handed-over") must(deadline !== null && Number.isFinite(deadline), "I8", `${phase.kind} has no deadline`);
+  if (phase.kind !== "handed-over")
+    must(deadline !== null && Number.isFinite(deadline), "I8", `${phase.kind} has no deadline`);
   if (phase.kind === "recovering") {
     must(incident.kind === "waiting" || incident.kind === "consulting", "I8", `recovering while ${incident.kind}`);
     must(wake === (incident.kind === "waiting" ? incident.until : 0), "I8", "the wake is not the wait's end");
   } else {
     must(wake === 0, "I8", `${phase.kind} is not owed at once`);
-    must(incident.kind === "none" || incident.kind === "attempting" || phase.kind === "handed-over", "I8", `${phase.kind} while ${incident.kind}`);
+    must(
+      incident.kind === "none" || incident.kind === "attempting" || phase.kind === "handed-over",
+      "I8",
+      `${phase.kind} while ${incident.kind}`,
+    );
   }
 }
 
@@ -112,19 +122,41 @@ function monotone({ before, decision: { state } }: Taken): void {
 
 /** T1, T3: one end, in one commit, with the next turn in it. */
 function ends({ before, decision: { state, writes } }: Taken): void {
-  const settled = writes.filter((write): write is Write & { op: "turn" } => write.op === "turn" && write.change.status === "settled");
+  const settled = writes.filter(
+    (write): write is Write & { op: "turn" } => write.op === "turn" && write.change.status === "settled",
+  );
   const started = writes.filter((write) => write.op === "turn" && write.change.status === "running");
   if (before.turn && state.turn?.id !== before.turn.id) {
-    must(settled.some(({ id }) => id === before.turn?.id), "T1", "a turn went without an end");
+    must(
+      settled.some(({ id }) => id === before.turn?.id),
+      "T1",
+      "a turn went without an end",
+    );
   }
   for (const { id, change } of settled) {
     must(change.outcome !== undefined && change.endedAt !== undefined, "T1", "an end without an outcome");
-    must(count(writes, (write) => write.op === "notice" && write.id === `${id}/response`) === 1, "T3", "an end without its notice");
-    must(count(writes, (write) => write.op === "chunk" && write.turn === id && isEnd(write.chunk)) === 1, "T1", "not one end chunk");
-    must(state.turn?.id !== id && !state.queue.some((item) => item.kind !== "append" && item.turn === id), "T1", "an ended turn is kept");
+    must(
+      count(writes, (write) => write.op === "notice" && write.id === `${id}/response`) === 1,
+      "T3",
+      "an end without its notice",
+    );
+    must(
+      count(writes, (write) => write.op === "chunk" && write.turn === id && isEnd(write.chunk)) === 1,
+      "T1",
+      "not one end chunk",
+    );
+    must(
+      state.turn?.id !== id && !state.queue.some((item) => item.kind !== "append" && item.turn === id),
+      "T1",
+      "an ended turn is kept",
+    );
   }
   if (settled.some(({ id }) => id === before.turn?.id) && state.turn) {
-    must(started.some((write) => write.op === "turn" && write.id === state.turn?.id), "T3", "the next turn does not run");
+    must(
+      started.some((write) => write.op === "turn" && write.id === state.turn?.id),
+      "T3",
+      "the next turn does not run",
+    );
   }
 }
 
@@ -141,14 +173,23 @@ function calls(bench: Bench, { before, decision: { state, writes, effects } }: T
   for (const write of writes) {
     if (write.op !== "ledger") continue;
     const { row } = write;
-    must(row.key === `${row.turn}-${row.ordinal}` || row.policy === "retry", "C4", `call ${row.ordinal} has key ${row.key}`);
+    must(
+      row.key === `${row.turn}-${row.ordinal}` || row.policy === "retry",
+      "C4",
+      `call ${row.ordinal} has key ${row.key}`,
+    );
     const known = before.turn?.calls.find(({ ordinal }) => ordinal === row.ordinal);
     must(known?.phase.kind !== "settled", "C7", `call ${row.ordinal} settled before`);
-    if (known) must(known.label === row.label && known.tool === row.tool, "C4", `call ${row.ordinal} is another call now`);
+    if (known)
+      must(known.label === row.label && known.tool === row.tool, "C4", `call ${row.ordinal} is another call now`);
     else must(row.ordinal >= (before.turn?.ordinals ?? 0), "C4", `ordinal ${row.ordinal} is given again`);
   }
   state.turn?.calls.forEach((call, index, all) => {
-    must(call.ordinal === (all[0]?.ordinal ?? 0) + index && call.ordinal < (state.turn?.ordinals ?? 0), "C4", "ordinals have gaps");
+    must(
+      call.ordinal === (all[0]?.ordinal ?? 0) + index && call.ordinal < (state.turn?.ordinals ?? 0),
+      "C4",
+      "ordinals have gaps",
+    );
   });
   for (const effect of effects) {
     if (effect.type !== "execute") continue;
@@ -171,7 +212,11 @@ const allowed: Record<Exclude<Effect["type"], "abort">, string> = {
 function phased(state: AgentState, effects: readonly Effect[]): void {
   for (const { type } of effects) {
     if (type === "abort") continue;
-    must(state.turn?.phase.kind === allowed[type], "R1", `${type} is ordered while ${state.turn?.phase.kind ?? "idle"}`);
+    must(
+      state.turn?.phase.kind === allowed[type],
+      "R1",
+      `${type} is ordered while ${state.turn?.phase.kind ?? "idle"}`,
+    );
   }
 }
 
@@ -214,7 +259,8 @@ function closed(log: readonly Chunk[]): void {
     if (/^(text|reasoning)-start$/.test(type)) open.add(part);
     if (/^(text|reasoning)-(delta|end)$/.test(type)) must(open.has(part), "T4", `${type} of a part that is not open`);
     if (/^(text|reasoning)-end$/.test(type)) open.delete(part);
-    if (/^tool-input-(start|available)$/.test(type)) answered.set(String(toolCallId), answered.get(String(toolCallId)) ?? false);
+    if (/^tool-input-(start|available)$/.test(type))
+      answered.set(String(toolCallId), answered.get(String(toolCallId)) ?? false);
     if (/^tool-(output-(available|error)|input-error)$/.test(type)) answered.set(String(toolCallId), true);
   }
   must(open.size === 0, "T4", `${[...open].join()} never ended`);
@@ -230,5 +276,12 @@ function messageIsFold(bench: Bench, turn: string): void {
   const shown = storedParts(folded, 0, []).map(({ part }) => part);
   // A step without content leaves no row.
   while (shown.at(-1)?.type === "step-start") shown.pop();
-  must(same(rows.flatMap(({ parts }) => parts.map(({ part }) => part)), shown), "A1", `the message of ${turn} is not the fold of its log`);
+  must(
+    same(
+      rows.flatMap(({ parts }) => parts.map(({ part }) => part)),
+      shown,
+    ),
+    "A1",
+    `the message of ${turn} is not the fold of its log`,
+  );
 }

@@ -4,7 +4,7 @@ import { modeOf } from "../../src/core/continuation.ts";
 import type { CallFacts, Effect, GateDecision, ToolResult } from "../../src/core/events.ts";
 import type { Fault } from "../../src/core/fault.ts";
 import type { Tombstone } from "../../src/core/records.ts";
-import { isToolPart, type Chunk } from "../../src/core/transcript.ts";
+import { type Chunk, isToolPart } from "../../src/core/transcript.ts";
 import { newTranslation, open, settleText, type Translation, translate } from "../../src/core/translate.ts";
 import type { Fact } from "../../src/runtime/agent.ts";
 import type { Bench } from "./bench.ts";
@@ -18,7 +18,10 @@ export interface Run {
 
 export function copyRun({ translation: { ids, pending, used, join, held, ...rest }, said }: Run): Run {
   const copies = { join: join && { ...join }, held: held && { ...held } };
-  return { translation: { ...rest, ids: new Map(ids), pending: new Map(pending), used: new Set(used), ...copies }, said };
+  return {
+    translation: { ...rest, ids: new Map(ids), pending: new Map(pending), used: new Set(used), ...copies },
+    said,
+  };
 }
 
 export type Owed<T extends Effect["type"]> = Extract<Effect, { type: T }>;
@@ -33,9 +36,15 @@ function answered(bench: Bench, effect: Effect): void {
 
 /** The last part of the script that a model plays, in the words of a provider: ids are its own. */
 export const says = {
-  text: (delta = "Hello there", id = "t"): Chunk[] => [{ type: "text-start", id }, { type: "text-delta", id, delta }],
+  text: (delta = "Hello there", id = "t"): Chunk[] => [
+    { type: "text-start", id },
+    { type: "text-delta", id, delta },
+  ],
   textEnd: (id = "t"): Chunk[] => [{ type: "text-end", id }],
-  thought: (id = "r"): Chunk[] => [{ type: "reasoning-start", id }, { type: "reasoning-delta", id, delta: "Hm" }],
+  thought: (id = "r"): Chunk[] => [
+    { type: "reasoning-start", id },
+    { type: "reasoning-delta", id, delta: "Hm" },
+  ],
   thoughtEnd: (id = "r"): Chunk[] => [{ type: "reasoning-end", id }],
   source: (): Chunk[] => [{ type: "source-url", sourceId: "s", url: "https://a.example" }],
   half: (toolName = "pay", toolCallId = "c0"): Chunk[] => [

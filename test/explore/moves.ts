@@ -40,15 +40,39 @@ const speak = (name: string, ...parts: readonly (readonly Chunk[])[]): BenchMove
 
 export const commands = {
   submit: (turn: string): BenchMove =>
-    move(`submit ${turn}`, (bench) => !bench.disk.turns.has(turn), (bench) => model.submit(bench, turn)),
+    move(
+      `submit ${turn}`,
+      (bench) => !bench.disk.turns.has(turn),
+      (bench) => model.submit(bench, turn),
+    ),
   continueLast: (turn: string): BenchMove =>
-    move(`continue ${turn}`, (bench) => !bench.disk.turns.has(turn), (bench) => model.continueLast(bench, turn)),
+    move(
+      `continue ${turn}`,
+      (bench) => !bench.disk.turns.has(turn),
+      (bench) => model.continueLast(bench, turn),
+    ),
   append: (id: string): BenchMove =>
-    move(`append ${id}`, (bench) => !wasAppended(bench, id), (bench) => void bench.take(model.append(id))),
-  stop: move("stop", () => true, (bench) => void bench.take(model.stop(null))),
+    move(
+      `append ${id}`,
+      (bench) => !wasAppended(bench, id),
+      (bench) => void bench.take(model.append(id)),
+    ),
+  stop: move(
+    "stop",
+    () => true,
+    (bench) => void bench.take(model.stop(null)),
+  ),
   stopTurn: (turn: string): BenchMove =>
-    move(`stop ${turn}`, (bench) => bench.disk.turns.has(turn), (bench) => void bench.take(model.stop(turn))),
-  clear: move("clear", () => true, (bench) => void bench.take(model.clear())),
+    move(
+      `stop ${turn}`,
+      (bench) => bench.disk.turns.has(turn),
+      (bench) => void bench.take(model.stop(turn)),
+    ),
+  clear: move(
+    "clear",
+    () => true,
+    (bench) => void bench.take(model.clear()),
+  ),
 };
 
 function wasAppended(bench: Bench, id: string): boolean {
@@ -56,8 +80,16 @@ function wasAppended(bench: Bench, id: string): boolean {
 }
 
 export const process = {
-  die: move("die", (bench) => bench.state.turn !== null, (bench) => void bench.die()),
-  handOver: move("hand over", (bench) => bench.state.turn !== null && !bench.draining, (bench) => void bench.handOver()),
+  die: move(
+    "die",
+    (bench) => bench.state.turn !== null,
+    (bench) => void bench.die(),
+  ),
+  handOver: move(
+    "hand over",
+    (bench) => bench.state.turn !== null && !bench.draining,
+    (bench) => void bench.handOver(),
+  ),
   /** The deadline of whatever is waited for. */
   due: move(
     "due",
@@ -85,7 +117,9 @@ export const answers = {
   end: onRun("ends", (bench, effect) => model.endRun(bench, effect)),
   filter: onRun("is filtered", (bench, effect) => model.endRun(bench, effect, "content-filter")),
   cut: onRun("is cut", (bench, effect) => model.failRun(bench, effect, { kind: "cut", message: "reset" })),
-  busy: onRun("is busy", (bench, effect) => model.failRun(bench, effect, { kind: "busy", message: "429", retryAfterMs: 3_000 })),
+  busy: onRun("is busy", (bench, effect) =>
+    model.failRun(bench, effect, { kind: "busy", message: "429", retryAfterMs: 3_000 }),
+  ),
   refused: onRun("refuses", (bench, effect) => model.failRun(bench, effect, { kind: "refused", message: "400" })),
   hooksFail: onRun("hooks fail", model.failHooks),
 };
@@ -100,7 +134,11 @@ function onOwed<T extends "equip" | "gate" | "execute" | "reconcile" | "consult"
     const all = bench.owed.filter((effect): effect is model.Owed<T> => effect.type === type);
     return which === "first" ? all[0] : all.at(-1);
   };
-  return move(name, (bench) => bench.state.turn !== null && find(bench) !== undefined, (bench) => act(bench, find(bench)!));
+  return move(
+    name,
+    (bench) => bench.state.turn !== null && find(bench) !== undefined,
+    (bench) => act(bench, find(bench)!),
+  );
 }
 
 const gate = (name: string, decision: GateDecision): BenchMove =>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AgentEvent } from "../../src/core/events.ts";
 import { defaultPolicy } from "../../src/core/policy.ts";
+import type { EndReason } from "../../src/core/records.ts";
 import { nextDeadline } from "../../src/core/state.ts";
 import { Bench, type Config } from "./bench.ts";
 import { obey, untouched } from "./laws.ts";
@@ -18,7 +19,13 @@ interface World {
   readonly depth: number;
 }
 
-const small = { ...defaultPolicy, maxAttempts: 2, maxInterruptedAttempts: 1, maxRecoveryWork: 4, noProgressTimeoutMs: 20_000 };
+const small = {
+  ...defaultPolicy,
+  maxAttempts: 2,
+  maxInterruptedAttempts: 1,
+  maxRecoveryWork: 4,
+  noProgressTimeoutMs: 20_000,
+};
 const { die, handOver, due } = process;
 const { submit, continueLast, append, stop, stopTurn, clear } = commands;
 const begun = [submit("t1"), a.request];
@@ -40,7 +47,22 @@ const worlds: readonly World[] = [
     name: "calls that are checked and reconciled",
     config: { asks: { recovery: false, beforeTool: true, error: false }, maxSteps: 2 },
     start: [...begun, a.call("ship")],
-    moves: [a.end, a.half, die, handOver, due, p.equip, p.allow, p.rewrite, p.block, p.substitute, p.lastEnds, p.found, p.absent, p.unknown],
+    moves: [
+      a.end,
+      a.half,
+      die,
+      handOver,
+      due,
+      p.equip,
+      p.allow,
+      p.rewrite,
+      p.block,
+      p.substitute,
+      p.lastEnds,
+      p.found,
+      p.absent,
+      p.unknown,
+    ],
     depth: 8,
   },
   {
@@ -53,7 +75,18 @@ const worlds: readonly World[] = [
   {
     name: "a queue",
     start: [],
-    moves: [submit("t1"), submit("t2"), continueLast("t3"), append("m1"), stop, stopTurn("t2"), clear, a.text, a.end, die],
+    moves: [
+      submit("t1"),
+      submit("t2"),
+      continueLast("t3"),
+      append("m1"),
+      stop,
+      stopTurn("t2"),
+      clear,
+      a.text,
+      a.end,
+      die,
+    ],
     depth: 7,
   },
   {
@@ -79,7 +112,7 @@ function watched(config: Partial<Config>): Bench {
   bench.watch = (at, taken) => {
     obey(at, taken);
     const { last } = taken.decision.state;
-    if (last) reached.add(last.reason === undefined ? last.outcome : `${last.outcome}: ${last.reason}`);
+    if (last) reached.add(last.reason ?? last.outcome);
   };
   return bench;
 }
@@ -110,15 +143,41 @@ function visit(bench: Bench): void {
 
 describe("every sequence of events keeps every law", () => {
   const all = "[T1][T3][T4][T6][T7][C4][C6][C7][I8][R1][R6][L1]";
-  test.each(worlds)(`${all} $name`, ({ name, config = {}, start, moves, depth }) => {
-    const started = performance.now();
-    const root = start.reduce((bench, move) => move.make(bench)!, watched(config));
-    const { sequences, points } = walk({ root, moves, depth, keyOf: pointOf, visit });
-    console.log(`${name}: depth ${depth}, ${sequences} sequences, ${points} points, ${Math.round(performance.now() - started)} ms`);
-    expect(points).toBeGreaterThan(100);
-  }, 120_000);
+  test.each(worlds)(
+    `${all} $name`,
+    ({ name, config = {}, start, moves, depth }) => {
+      const started = performance.now();
+      const root = start.reduce((bench, move) => move.make(bench)!, watched(config));
+      const { sequences, points } = walk({ root, moves, depth, keyOf: pointOf, visit });
+      console.log(
+        `${name}: depth ${depth}, ${sequences} sequences, ${points} points, ${Math.round(performance.now() - started)} ms`,
+      );
+      expect(points).toBeGreaterThan(100);
+    },
+    120_000,
+  );
 });
 
-test("[I5] every end that the machine can make was reached, and no other", () => {
-  expect([...reached].sort()).toEqual([]);
+/** What this machine can come to. A reason that nothing leads to stays on the list as a promise that is not kept yet. */
+const ends: Record<`${"completed" | "stopped" | "failed"}` | EndReason, boolean> = {
+  completed: true,
+  nothing_to_continue: true,
+  stopped: true,
+  cleared: true,
+  failed: false,
+  provider_refused: true,
+  continue_disabled: true,
+  work_budget_exceeded: true,
+  no_progress_timeout: true,
+  max_attempts_exceeded: true,
+  hook_failed: false,
+  recovery_aborted: false,
+  out_of_memory: false,
+  stable_timeout: false,
+  recovery_error: false,
+};
+
+test("[T1][I5] every end that the machine can make was reached, and no other", () => {
+  const expected = Object.entries(ends).flatMap(([end, can]) => (can ? [end] : []));
+  expect([...reached].sort()).toEqual(expected.sort());
 });

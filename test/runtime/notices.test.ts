@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { NoticeContext } from "../../src/ports/behaviour.ts";
 import { asks, cast, end, type Play, said, silence, words } from "./actor.ts";
-import { type AnyStore, Gate, judged, key, overriding, textIn, World, type WorldParts } from "./kit.ts";
+import { type AnyStore, Gate, judged, key, overriding, textIn, user, World, type WorldParts } from "./kit.ts";
 
 type Notice = NonNullable<Play["notice"]>;
 
@@ -140,6 +140,27 @@ describe("notices and death", () => {
     await world.restart();
     await world.time.advance(100);
     expect(log.ids).toEqual([`${turn}/step/0`, `${turn}/step/0`, `${turn}/response`]);
+  });
+
+  it("[H3] an instance that dies while one waits for its next time leaves it to the next instance alone", async () => {
+    const log = heard();
+    let fence = false;
+    const wrap = judged((batch, next) => {
+      const strike = fence;
+      fence = false;
+      return strike ? Promise.resolve(batch.map(() => ({ kind: "fenced" }))) : next(batch);
+    });
+    const fail = async (): Promise<void> => {
+      if (log.ids.length === 1) throw new Error("down");
+    };
+    const world = await open({ notice: log.notice(fail), asks: { notices: ["response"] } }, { wrap });
+    await world.turn("u1");
+    await world.time.settle();
+    fence = true;
+    await world.time.of(world.gateway.append(key, [user("u2")], "append"));
+    expect(world.told("agent:instance-died").length).toBe(1);
+    await world.time.advance(10_000);
+    expect(log.ids.length).toBe(2);
   });
 
   it("[H3] a death after the hook and before that is durable: it is delivered again; after it, it is not", async () => {

@@ -33,7 +33,11 @@ const calm: IncidentLedger = {
   policy,
 };
 
-function interrupt(incident: Incident, cause: Cause, fields: Partial<IncidentEvent & { type: "interrupted" }> = {}): Incident {
+function interrupt(
+  incident: Incident,
+  cause: Cause,
+  fields: Partial<IncidentEvent & { type: "interrupted" }> = {},
+): Incident {
   const event = { type: "interrupted", now, cause, consult: false, work: 0, barren: 0, jitter: 0, policy } as const;
   return decideIncident(incident, { ...event, ...fields });
 }
@@ -64,7 +68,9 @@ describe("giving up", () => {
       barren: { at: limits.barrenCallsMax - 1, over: limits.barrenCallsMax },
     },
   ];
-  const subsets = Array.from({ length: 2 ** bounds.length }, (_, bits) => bounds.map((_, at) => ((bits >> at) & 1) === 1));
+  const subsets = Array.from({ length: 2 ** bounds.length }, (_, bits) =>
+    bounds.map((_, at) => ((bits >> at) & 1) === 1),
+  );
 
   test.each(subsets)("[I5][R7] the first bound that is passed names the reason (%#)", (...over) => {
     let ledger = calm;
@@ -75,7 +81,7 @@ describe("giving up", () => {
     });
     const expected = bounds.find((_, at) => over[at])?.reason ?? null;
     expect(exhausted(ledger, now, barren)).toBe(expected);
-    const next = interrupt({ kind: "attempting", ledger }, "handover", { barren, consult: true });
+    const next = interrupt({ kind: "attempting", ledger }, "busy", { barren });
     expect(next.kind === "sealed" ? next.reason : null).toBe(expected);
   });
 
@@ -106,14 +112,30 @@ describe("counting", () => {
   const rows: readonly [string, readonly Happening[], Count][] = [
     ["[I7] the first interruption makes attempt 1", ["cut"], { attempt: 1 }],
     ["[I7] each one without progress is one more", ["cut", "wait", "prepare"], { attempt: 2 }],
-    ["[I3] progress makes the next one the first again", ["cut", "wait", "cut", "wait", "cut+"], { attempt: 1, work: 2 }],
+    [
+      "[I3] progress makes the next one the first again",
+      ["cut", "wait", "cut", "wait", "cut+"],
+      { attempt: 1, work: 2 },
+    ],
     ["[I3] a completed step is progress", ["cut", "wait", "cut", "wait", "step", "cut"], { attempt: 1, work: 1 }],
-    ["[I3] progress before a hand-over is progress", ["cut", "cut", "wait", "handover+", "cut"], { attempt: 1, work: 2 }],
-    ["[I3] progress before a busy answer is progress", ["cut", "wait", "cut", "wait", "busy+", "wait", "cut"], { attempt: 1, waits: 1, work: 2 }],
+    [
+      "[I3] progress before a hand-over is progress",
+      ["cut", "cut", "wait", "handover+", "cut"],
+      { attempt: 1, work: 2 },
+    ],
+    [
+      "[I3] progress before a busy answer is progress",
+      ["cut", "wait", "cut", "wait", "busy+", "wait", "cut"],
+      { attempt: 1, waits: 1, work: 2 },
+    ],
     ["[I3] a hand-over spends nothing", ["cut", "handover", "handover", "handover"], { attempt: 1 }],
     ["[I3] the first hand-over of all spends nothing", ["handover"], { attempt: 0 }],
     ["[I4] a busy provider spends nothing", ["busy", "wait", "busy", "wait", "busy"], { attempt: 0, waits: 3 }],
-    ["[I4] waits are counted anew after progress", ["busy", "wait", "busy", "wait", "step", "busy"], { attempt: 0, waits: 1, work: 1 }],
+    [
+      "[I4] waits are counted anew after progress",
+      ["busy", "wait", "busy", "wait", "step", "busy"],
+      { attempt: 0, waits: 1, work: 1 },
+    ],
     ["[I5] deaths are counted beside attempts", ["crash", "crash"], { attempt: 2, unclean: 2 }],
     ["[I5] content alone does not clear the deaths", ["crash", "crash+"], { attempt: 1, unclean: 2, work: 2 }],
     ["[I5] a completed step does", ["crash", "step", "crash"], { attempt: 1, unclean: 1, work: 1 }],
@@ -126,7 +148,8 @@ describe("counting", () => {
     for (const happening of happenings) {
       if (happening === "step") incident = decideIncident(incident, { type: "progressed", now, work: 1 });
       else if (happening === "wait") incident = decideIncident(incident, { type: "due", now: now + 60_000, jitter: 0 });
-      else incident = interrupt(incident, happening.replace("+", "") as Cause, { work: happening.endsWith("+") ? 2 : 0 });
+      else
+        incident = interrupt(incident, happening.replace("+", "") as Cause, { work: happening.endsWith("+") ? 2 : 0 });
     }
     const { attempt, waits, unclean, work } = ledgerOf(incident);
     expect({ attempt, waits, unclean, work }).toEqual({ waits: 0, unclean: 0, work: 0, ...expected });
@@ -159,10 +182,13 @@ describe("waiting", () => {
     ["[I3] a hand-over waits for nothing", "handover", 9, 9, 0, undefined, 0],
   ];
 
-  test.each(rows)("%s (%s, attempt %i, waits %i, jitter %d, asked %s)", (_, cause, attempt, waits, jitter, asked, ms) => {
-    const ledger = { ...calm, cause, attempt, waits, policy: defaultPolicy };
-    expect(backoffMs(ledger, jitter, asked)).toBe(ms);
-  });
+  test.each(rows)(
+    "%s (%s, attempt %i, waits %i, jitter %d, asked %s)",
+    (_, cause, attempt, waits, jitter, asked, ms) => {
+      const ledger = { ...calm, cause, attempt, waits, policy: defaultPolicy };
+      expect(backoffMs(ledger, jitter, asked)).toBe(ms);
+    },
+  );
 
   test("[I4] the wait is what the interruption says", () => {
     const incident = interrupt(none, "busy", { retryAfterMs: 900, consult: true });
@@ -181,15 +207,18 @@ describe("waiting", () => {
 });
 
 describe("absence", () => {
-  test.each(["consulting", "waiting", "attempting"] as const)("[I6] time without an owner does not count: %s", (kind) => {
-    const states = {
-      consulting: { kind: "consulting", ledger: calm, deadline: now },
-      waiting: { kind: "waiting", ledger: calm, until: now },
-      attempting: { kind: "attempting", ledger: calm },
-    } as const;
-    const gone = decideIncident(states[kind], { type: "absent", ms: 3_600_000 });
-    expect(gone).toEqual({ ...states[kind], ledger: { ...calm, progressedAt: now + 3_600_000 } });
-    expect(exhausted(ledgerOf(gone), now + 3_600_000 + 1_000, 0)).toBeNull();
-    expect(exhausted(ledgerOf(gone), now + 3_600_000 + 1_001, 0)).toBe("no_progress_timeout");
-  });
+  test.each(["consulting", "waiting", "attempting"] as const)(
+    "[I6] time without an owner does not count: %s",
+    (kind) => {
+      const states = {
+        consulting: { kind: "consulting", ledger: calm, deadline: now },
+        waiting: { kind: "waiting", ledger: calm, until: now },
+        attempting: { kind: "attempting", ledger: calm },
+      } as const;
+      const gone = decideIncident(states[kind], { type: "absent", ms: 3_600_000 });
+      expect(gone).toEqual({ ...states[kind], ledger: { ...calm, progressedAt: now + 3_600_000 } });
+      expect(exhausted(ledgerOf(gone), now + 3_600_000 + 1_000, 0)).toBeNull();
+      expect(exhausted(ledgerOf(gone), now + 3_600_000 + 1_001, 0)).toBe("no_progress_timeout");
+    },
+  );
 });

@@ -1,6 +1,6 @@
 // The incident as one table: every state, every event. `=` means the same reference: nothing to write.
 import { describe, expect, test } from "vitest";
-import { decideIncident, type Incident, type IncidentEvent, type IncidentLedger, none } from "../../src/core/incident.ts";
+import { decideIncident, type Incident, type IncidentEvent, type IncidentLedger } from "../../src/core/incident.ts";
 import { limits } from "../../src/core/limits.ts";
 import { defaultPolicy } from "../../src/core/policy.ts";
 

@@ -25,7 +25,8 @@ type Nature = "transient" | "denied" | "network" | "programming" | "other";
 export function classify(error: unknown, stage: Stage): Fault {
   const cause = unwrap(error);
   const status = statusOf(cause);
-  const kind = kindOf(natureOf(cause, status), stage);
+  // The SDK's verdict on an answer that was whole: asked for again, it would be paid for again, and be no other.
+  const kind = nameOf(cause) === "AI_ToolChoiceViolationError" ? "refused" : kindOf(natureOf(cause, status), stage);
   const retryAfterMs = kind === "busy" ? retryAfterOf(cause) : undefined;
   return {
     kind,

@@ -53,7 +53,7 @@ export class ScriptedBehaviour implements Behaviour {
     const { mirror } = this.#scene;
     const row = mirror.turn(this.#agent, context.turn.id)?.row;
     if (row?.status !== "running" && !this.#scene.zombies) this.#scene.fail("R1", `turn ${context.turn.id} is prepared, and is ${row?.status} on the disk`);
-    if (this.#owner.dead) this.#scene.fail("S2", "a dead process is asked to prepare");
+    if (this.#owner.dead) this.#scene.fail("S1", "a dead process is asked to prepare");
     await this.#hook("prepare");
     return new ScriptedStep(this.#scene, this.#owner, this.#agent, this.#model, this.#tools, context);
   }
@@ -62,7 +62,7 @@ export class ScriptedBehaviour implements Behaviour {
     const turn = this.#scene.mirror.turn(this.#agent, context.turn.id);
     const shown = (turn?.chunks ?? []).map((chunk) => (chunk.type === "text-delta" ? String(chunk["delta"]) : "")).join("");
     if (context.partialText !== shown && !this.#scene.zombies) {
-      this.#scene.fail("X1", `onChatRecovery is told ${JSON.stringify(context.partialText)}, and ${JSON.stringify(shown)} was shown`);
+      this.#scene.fail("H5", `onChatRecovery is told ${JSON.stringify(context.partialText)}, and ${JSON.stringify(shown)} was shown`);
     }
     const manner = await this.#hook("recover");
     return manner === "no" ? { continue: false } : {};
@@ -141,13 +141,13 @@ class ScriptedStep implements PreparedStep {
   #ask(): Cue | null {
     const messages = this.#context.request(this.origin, this.profile);
     const again = this.#scene.dice("twice")() < 0.2 ? this.#context.request(this.origin, this.profile) : messages;
-    if (again !== messages && JSON.stringify(messages) !== JSON.stringify(again)) this.#scene.fail("P0", "a request built twice differs");
+    if (again !== messages && JSON.stringify(messages) !== JSON.stringify(again)) this.#scene.fail("P8", "a request built twice differs");
     return cueOf(this.#scene.scenario, messages);
   }
 
   tool(name: string): ReturnType<PreparedStep["tool"]> {
     const plan = this.#scene.scenario.tools.find((tool) => tool.name === name);
-    return plan ? { executable: true, policy: plan.policy, timeoutMs: plan.timeoutMs } : null;
+    return plan && name !== this.#model.lacks ? { executable: true, policy: plan.policy, timeoutMs: plan.timeoutMs } : null;
   }
 
   async call(): Promise<ModelStream> {
@@ -165,8 +165,13 @@ class ScriptedStep implements PreparedStep {
     const fault = faults.find("model", ({ call }) => call === n);
     const cue = cueOf(scenario, messages);
     if (!cue || !this.#cue) {
-      complain("P0", "a request holds no message of a client");
+      complain("P8", "a request holds no message of a client");
       return { read: () => this.#scene.schedule.hang(), cancel() {} };
+    }
+    if (cue.partial !== null && !cue.asked && this.#model.refusesPrefill) {
+      cover.mark("refused a prefill");
+      const refusal = { kind: "model", call: 0, manner: "refused", after: 0 } as const;
+      return new ScriptedStream(this.#scene, this.#owner, `model${n}`, this.#model, cue, refusal);
     }
     cover.mark(cue.partial === null ? "asked fresh" : cue.asked ? "asked for the rest" : "prefilled");
     return new ScriptedStream(this.#scene, this.#owner, `model${n}`, this.#model, cue, fault);

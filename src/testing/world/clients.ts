@@ -42,7 +42,7 @@ export class Clients {
     this.busy++;
     work.then(
       () => this.busy--,
-      (error: unknown) => this.#scene.fail("client", `a client failed: ${error instanceof Error ? error.stack : String(error)}`),
+      (error: unknown) => this.#scene.fail("C1", `a client failed: ${error instanceof Error ? error.stack : String(error)}`),
     );
   }
 
@@ -54,6 +54,7 @@ export class Clients {
         await this.#pause(plan.waitMs);
       }
       await this.#pause(plan.sendMs);
+      if (plan.note) await this.#again(`note before ${plan.id}`, ({ gateway }) => gateway.append(cast.key, [noteOf(plan)], "append"));
       const dropped = plan.offline ? await this.#drop(cast.key, plan) : null;
       if (dropped) await this.#pause(between(this.#dice, 0, 300));
       const { turn } = await this.#submit(cast.key, plan);
@@ -148,7 +149,7 @@ export class Clients {
   /** All that is left of a turn that ended long ago is its final message. */
   #snapshot(agent: string, turn: string): void {
     const ended = this.#scene.mirror.turn(agent, turn)?.row.endedAt ?? Number.POSITIVE_INFINITY;
-    if (this.#scene.schedule.now + epochMs - ended < retainedMs) this.#scene.fail("W1", `the log of ${turn} is gone`);
+    if (this.#scene.schedule.now + epochMs - ended < retainedMs) this.#scene.fail("W7", `the log of ${turn} is gone`);
   }
 
   /** True: seen to the end. False: the connection is gone. */
@@ -176,7 +177,7 @@ export class Clients {
   #see(agent: string, turn: string, offset: number, text: string, seen: string[]): void {
     const durable = this.#scene.mirror.turn(agent, turn)?.texts[offset];
     if (durable !== text) this.#scene.fail("R1", `chunk ${offset} of ${turn} is shown as ${text}, and is ${durable} on the disk`);
-    if (offset < seen.length && seen[offset] !== text) this.#scene.fail("W3", `chunk ${offset} of ${turn} was ${seen[offset]} and is ${text}`);
+    if (offset < seen.length && seen[offset] !== text) this.#scene.fail("W1", `chunk ${offset} of ${turn} was ${seen[offset]} and is ${text}`);
     if (offset > seen.length) this.#scene.fail("W2", `chunk ${offset} of ${turn} follows ${seen.length}`);
     seen[offset] = text;
   }
@@ -204,6 +205,10 @@ function isRetriable(error: unknown): boolean {
 
 function isEnd(text: string | undefined): boolean {
   return /^\{"type":"(finish|abort|error)"/.test(text ?? "");
+}
+
+function noteOf(plan: TurnPlan): UiMessage {
+  return { id: `${plan.id}-note`, role: "user", parts: [{ type: "text", text: `a note before ${plan.id}` }] };
 }
 
 export function messageOf(plan: TurnPlan): UiMessage {

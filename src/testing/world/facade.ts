@@ -13,7 +13,11 @@ import type { AgentCommit, Claim, CommitResult, Head, Loaded, OwnerLabel, Retent
 import type { Scene } from "./scene.ts";
 import type { Owner } from "./schedule.ts";
 
-export type FullStore = Store & Directory;
+export type FullStore = Store &
+  Directory & {
+    /** What is durable of an agent, as one value that is equal on every adapter. */
+    dump?(agent: AgentKey): unknown;
+  };
 
 /** Calls that may change what is durable. */
 const writes = new Set(["open", "claim", "commit", "release", "enqueue", "retain", "destroy", "close"]);
@@ -141,7 +145,7 @@ export class Facade implements Store, Directory {
     const results = await this.#inner.commit(batch);
     batch.forEach((item, index) => {
       const result = results[index];
-      if (result?.kind === "landed") mirror.landed(item);
+      if (result?.kind === "landed") mirror.landed(item, this.#owner.name);
       else this.#odd(item, result);
     });
     const n = faults.count("commit");

@@ -37,12 +37,12 @@ export type ToolManner = "throws-before" | "throws-after" | "hangs-before" | "ha
 export function faultsOf(seed: number): readonly Fault[] {
   const dice = prng(seedOf(seed, "faults"));
   const faults: Fault[] = [];
-  const rate = pick(dice, [0, 1, 1, 2, 4]);
+  const rate = pick(dice, [0, 1, 2, 3, 4]);
   const some = (most: number): number => Math.min(most, Math.floor(dice() * (rate + 1) * 0.8));
-  const deaths = dice() < 0.1 ? between(dice, 4, 12) : some(4);
+  const deaths = dice() < 0.3 ? between(dice, 3, 12) : some(4);
   let step = 0;
   for (let n = 0; n < deaths; n++) {
-    step += between(dice, 1, pick(dice, [20, 80, 300]));
+    step += between(dice, 1, pick(dice, [20, 80, 200]));
     faults.push(end(dice, step));
   }
   for (let n = some(2); n > 0; n--) faults.push({ kind: "outage", at: strike(dice), ms: pick(dice, [5, 50, 3_000, 120_000]), reads: dice() < 0.3 });
@@ -73,7 +73,7 @@ function modelFault(dice: Dice): Fault {
 }
 
 function hookFault(dice: Dice): Fault {
-  const hook = pick<HookName>(dice, ["start", "prepare", "prepare", "recover", "recover", "beforeTool", "mapError", "notice", "notice"]);
+  const hook = pick<HookName>(dice, ["start", "prepare", "recover", "recover", "recover", "beforeTool", "mapError", "notice"]);
   return { kind: "hook", hook, ask: between(dice, 1, 5), manner: pick<HookManner>(dice, ["throws", "hangs", "late", "no"]) };
 }
 

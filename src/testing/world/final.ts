@@ -11,6 +11,8 @@ import type { FullStore } from "./facade.ts";
 import { epochMs } from "./machine.ts";
 import type { TurnPlan } from "./scenario.ts";
 
+/** Wall clocks of processes differ by so much. */
+const skewMs = 180_000;
 /** Logs of turns that ended in this time are there. */
 const retainedMs = 50 * 60_000;
 
@@ -42,6 +44,9 @@ function checkTurn(scene: Scene, agent: AgentMirror, turn: TurnMirror): void {
     scene.fail("A1", `message ${row.messageId} is ${JSON.stringify(stored)}; its log folds to ${JSON.stringify(shown)}`);
   }
   checkContent(scene, agent, turn, plan, stored);
+  for (const effect of scene.effects.list) {
+    if (effect.turn === row.id && !turn.ledger.has(effect.ordinal)) scene.fail("C4", `${effect.tool} of ${row.id} ran without a ledger`);
+  }
   if (agent.outbox.size > 0) scene.fail("H3", `notices of ${agent.key} are never delivered: ${[...agent.outbox.keys()].join(" ")}`);
   const tells = scene.scenario.asks.notices.includes("response");
   if (tells && !scene.cover.heard(null, `${row.id}/response`) && !scene.faults.struck.has("hook")) {
@@ -66,8 +71,12 @@ function checkOutcome(scene: Scene, row: TurnRow): void {
       if (!struck.has("model refused")) scene.fail("T1", `turn ${row.id} failed (${row.reason}), and nothing was refused`);
       return;
     case "sealed":
-      if (row.reason === "continue_disabled" && !struck.has("recover no")) scene.fail("X1", `turn ${row.id} was declined, and the hook did not`);
-          if (row.reason === "max_attempts_exceeded") checkAttempts(scene, row.id, causes ?? new Map());
+      if (row.reason === "continue_disabled" && !struck.has("recover no")) scene.fail("H5", `turn ${row.id} was declined, and the hook did not`);
+          if (row.reason === "no_progress_timeout") {
+        const live = scene.liveMs((row.startedAt ?? 0) - epochMs - skewMs, (row.endedAt ?? 0) - epochMs + skewMs);
+        if (live <= scene.scenario.policy.noProgressTimeoutMs) scene.fail("I6", `turn ${row.id} was given up after ${live} ms with an owner`);
+      }
+      if (row.reason === "max_attempts_exceeded") checkAttempts(scene, row.id, causes ?? new Map());
   }
 }
 
@@ -117,12 +126,8 @@ function checkCall(scene: Scene, turn: TurnMirror, part: Part): void {
   const row = [...turn.ledger.values()].find(({ label }) => label === part["toolCallId"]);
   const state = String(part["state"]);
   if (state !== "output-available" && state !== "output-error") scene.fail("T5", `call ${part["toolCallId"]} is stored as ${state}`);
-  if (!row) {
-    // It was announced in the log only: it never ran.
-    const ran = scene.effects.list.some(({ wanted, turn: of }) => of === turn.row.id && wanted === wantOf(part));
-    if (ran) scene.fail("C4", `call ${part["toolCallId"]} of ${turn.row.id} ran without a ledger`);
-    return;
-  }
+  // It was announced in the log only, and never ran.
+  if (!row) return;
   const effects = scene.effects.list.filter((effect) => effect.turn === turn.row.id && effect.ordinal === row.ordinal);
   const output = part["output"] as { did?: string } | undefined;
   if (state === "output-available" && output?.did === wantOf(part) && effects.length === 0) {
@@ -139,7 +144,7 @@ function checkOrder(scene: Scene, agent: AgentMirror): void {
   started.forEach((row, index) => {
     const before = started[index - 1];
     if (before && row && (before.endedAt ?? 0) > (row.startedAt ?? 0)) {
-      scene.fail("T-order", `turn ${row.id} started before ${before.id} had ended`);
+      scene.fail("T12", `turn ${row.id} started before ${before.id} had ended`);
     }
   });
 }
@@ -147,7 +152,7 @@ function checkOrder(scene: Scene, agent: AgentMirror): void {
 /** The mirror was told the truth: the store reads back what landed (ST6). */
 async function checkDisk(scene: Scene, agent: AgentMirror, store: FullStore): Promise<void> {
   const head = await store.head(agent.key);
-  if (head?.wake !== null) scene.fail("L1", `${agent.key} has nothing left to do, and wakes at ${head?.wake}`);
+  if (head?.wake !== null) scene.fail("I8", `${agent.key} has nothing left to do, and wakes at ${head?.wake}`);
   const differ = (what: string, a: unknown, b: unknown): void => {
     if (canonical(a) !== canonical(b)) scene.fail("ST6", `${what} of ${agent.key} landed as ${JSON.stringify(b)} and reads ${JSON.stringify(a)}`);
   };

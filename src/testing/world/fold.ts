@@ -9,6 +9,7 @@ export function foldLog(chunks: readonly Chunk[]): Part[] {
   for (const chunk of chunks) {
     if (chunk.type === "start-step") parts.push({ type: "step-start" });
     else if (chunk.type.startsWith("text-") || chunk.type.startsWith("reasoning-")) foldSpoken(chunk, parts, open);
+    else if (chunk.type === "source-url") parts.push({ ...chunk });
     else if (chunk.type.startsWith("tool-")) foldCall(chunk, parts);
   }
   return parts;

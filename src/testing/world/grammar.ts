@@ -37,7 +37,7 @@ export class Grammar {
     if (chunk.type === "finish-step") return this.#finishStep(chunk);
     if (chunk.type.startsWith("tool-")) return this.#tool(chunk);
     if (chunk.type.startsWith("text-") || chunk.type.startsWith("reasoning-")) return this.#spoken(chunk);
-    this.#wrong(chunk, "this chunk has no place in a scripted world");
+    if (chunk.type !== "source-url") this.#wrong(chunk, "this chunk has no place in a scripted world");
   }
 
   #startStep(chunk: Chunk): void {

@@ -10,9 +10,9 @@ export function checkHistory(agent: AgentMirror, turn: string, messages: readonl
   const wanted = agent.placed.filter((id) => id !== current.row.messageId && isSpoken(agent, id));
   const before = sent.filter((id) => id !== current.row.messageId);
   if (before.join() !== wanted.join()) {
-    complain("T-history", `the request of ${turn} holds ${before.join(" ")}; the conversation is ${wanted.join(" ")}`);
+    complain("T12", `the request of ${turn} holds ${before.join(" ")}; the conversation is ${wanted.join(" ")}`);
   }
-  if (current.row.inputs.at(-1) !== before.at(-1)) complain("T-history", `the request of ${turn} does not end in its own message`);
+  if (current.row.inputs.at(-1) !== before.at(-1)) complain("T12", `the request of ${turn} does not end in its own message`);
   for (const message of messages) checkTexts(agent, message, complain);
 }
 
@@ -29,5 +29,5 @@ function checkTexts(agent: AgentMirror, message: UiMessage, complain: Complaint)
   if (!known || known.depth === null) return;
   const texts = known.parts.map(({ part }) => part).filter((part) => part.type === "text" && String(part["text"]).trim() !== "");
   const stored = texts.map((part) => String(part["text"])).join("");
-  if (textOf(message) !== stored) complain("T-history", `message ${message.id} is sent as ${JSON.stringify(textOf(message))}`);
+  if (textOf(message) !== stored) complain("T12", `message ${message.id} is sent as ${JSON.stringify(textOf(message))}`);
 }

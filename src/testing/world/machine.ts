@@ -49,7 +49,8 @@ export class Machine {
 
   /** A process starts after some time. */
   start(afterMs: number): void {
-    const { schedule, outside } = this.#scene;
+    const { schedule, outside, downs } = this.#scene;
+    downs.push({ from: schedule.now, to: schedule.now + afterMs });
     schedule.after(afterMs, { owner: outside, label: "start", run: () => this.#begin() });
   }
 
@@ -64,7 +65,7 @@ export class Machine {
       {
         store,
         directory: store,
-        clock: { now: () => epochMs + schedule.now, elapsed: () => schedule.now },
+        clock: { now: () => epochMs + schedule.now + model.skewMs, elapsed: () => schedule.now },
         timers: { after: (ms, run) => this.#timer(owner, ms, run) },
         ids: idsOf(this.#scene),
         telemetry: { emit: (event) => this.#scene.cover.mark(`event: ${event.type}`) },
@@ -106,17 +107,20 @@ export class Machine {
       if (!this.#scene.zombies && schedule.now - begun > 2 * graceMs + 200_000) this.#scene.fail("K4", "a hand-over took longer than its grace");
       process.owner.dead = true;
       this.#lose(process);
-      this.#handedOver();
+      this.#handedOver(process.owner.name);
       schedule.put({ owner: outside, label: `${process.owner.name} has handed over`, run: () => process.store.close() });
       this.start(downMs);
     });
   }
 
   /** Whatever was in flight is recorded as handed over, unless the store took nothing (K4). */
-  #handedOver(): void {
+  #handedOver(by: string): void {
     const { mirror, outage, schedule, cover, zombies } = this.#scene;
-    const left = [...mirror.agents.values()].filter(({ state }) => {
-      return state?.turn && !["handed-over", "recovering", "failing"].includes(state.turn.phase.kind);
+    const left = [...mirror.agents.values()].filter((agent) => {
+      const turn = agent.by === by ? agent.state?.turn : null;
+      if (!turn) return false;
+      if (turn.phase.kind === "recovering") return turn.incident.kind === "consulting";
+      return turn.phase.kind !== "handed-over" && turn.phase.kind !== "failing";
     });
     if (left.length === 0) return;
     cover.unclean++;

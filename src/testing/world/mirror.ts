@@ -27,6 +27,8 @@ export interface MessageMirror {
 
 export interface AgentMirror {
   readonly key: string;
+  /** The process whose commit landed last. */
+  by: string;
   epoch: number;
   seq: number;
   state: AgentState | null;
@@ -57,6 +59,7 @@ export class Mirror {
     if (known) return known;
     const fresh: AgentMirror = {
       key,
+      by: "",
       epoch: 0,
       seq: 0,
       state: null,
@@ -76,11 +79,12 @@ export class Mirror {
   }
 
   /** A commit has landed, or has landed before. */
-  landed(item: AgentCommit): void {
+  landed(item: AgentCommit, by: string): void {
     const agent = this.agent(item.agent);
     if (item.seq <= agent.seq && item.epoch === agent.epoch) return;
     if (item.seq !== agent.seq + 1) this.#complain("ST1", `${agent.key} landed seq ${item.seq} on ${agent.seq}`);
     agent.epoch = item.epoch;
+    agent.by = by;
     agent.seq = item.seq;
     const before = agent.state;
     for (const row of item.turns ?? []) this.#turnRow(agent, row);
@@ -98,12 +102,12 @@ export class Mirror {
     const state = item.state?.value as unknown as AgentState;
     agent.state = state;
     this.durable.add(state);
-    if (before && state.now < before.now) this.#complain("I-now", `time of ${agent.key} went back`);
-    if (item.seq % 8 === 0 && JSON.stringify(state).length > limits.stateBytesMax) this.#complain("K-size", `the state of ${agent.key} is too large`);
+    if (before && state.now < before.now) this.#complain("I6", `time of ${agent.key} went back`);
+    if (item.seq % 8 === 0 && JSON.stringify(state).length > limits.stateBytesMax) this.#complain("L1", `the state of ${agent.key} is too large`);
     if (item.state?.wake !== nextWake(state)) this.#complain("ST5", `the wake of ${agent.key} is not what its state asks for`);
-    if (state.turn && nextWake(state) === null) this.#complain("L1", `${agent.key} has a turn in flight and no wake: ${state.turn.phase.kind}`);
+    if (state.turn && nextWake(state) === null) this.#complain("I8", `${agent.key} has a turn in flight and no wake: ${state.turn.phase.kind}`);
     if (state.turn && state.turn.phase.kind !== "handed-over" && nextDeadline(state) === null) {
-      this.#complain("L1", `${agent.key} waits for something that has no deadline: ${state.turn.phase.kind}`);
+      this.#complain("I8", `${agent.key} waits for something that has no deadline: ${state.turn.phase.kind}`);
     }
     if (!state.turn && state.queue.length > 0) this.#complain("T3", `${agent.key} is idle with a queue`);
     if (before !== state) this.#onState(agent, before);
@@ -144,7 +148,7 @@ export class Mirror {
         return;
       case "place":
         if (known) known.depth = write.depth;
-        if (agent.placed.length !== write.depth) this.#complain("T-depth", `message ${write.id} is placed at ${write.depth} of ${agent.placed.length}`);
+        if (agent.placed.length !== write.depth) this.#complain("T12", `message ${write.id} is placed at ${write.depth} of ${agent.placed.length}`);
         agent.placed.push(write.id);
         return;
       case "parts":

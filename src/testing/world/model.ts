@@ -27,7 +27,7 @@ export class ScriptedStream implements ModelStream {
     this.#name = name;
     this.#model = model;
     this.#fault = fault;
-    this.#parts = new Speaker(scene, name, model, cue).speak();
+    this.#parts = new Speaker(scene, name, model, cue, fault?.manner === "hangs").speak();
   }
 
   async read(): Promise<ModelPart> {
@@ -35,7 +35,7 @@ export class ScriptedStream implements ModelStream {
     const index = this.#given++;
     const fault = this.#fault;
     if (fault && index >= Math.min(fault.after, this.#parts.length - 1)) {
-      this.#scene.faults.strike(`model ${fault.manner}`);
+      if (fault.call > 0) this.#scene.faults.strike(`model ${fault.manner}`);
       if (fault.manner === "hangs") return schedule.hang();
       await schedule.pause(this.#owner, `${this.#name} ${fault.manner}`);
       return faultPart(fault);
@@ -78,9 +78,11 @@ class Speaker {
   readonly #dice: Dice;
   readonly #out: Spoken[] = [];
   readonly #items: string[] = [];
+  readonly #hangs: boolean;
   #parts = 0;
 
-  constructor(scene: Scene, name: string, model: ModelPlan, cue: Cue) {
+  constructor(scene: Scene, name: string, model: ModelPlan, cue: Cue, hangs: boolean) {
+    this.#hangs = hangs;
     this.#scene = scene;
     this.#name = name;
     this.#model = model;
@@ -93,6 +95,7 @@ class Speaker {
     if (this.#dice() < 0.7) this.#say({ kind: "response", id: this.#name, model: this.#model.origin });
     const thinks = step.reasoning !== "" && (partial === null || this.#model.thinksAgain);
     if (thinks) this.#reason(`${this.#model.origin}|${step.reasoning}`);
+    if (partial === null) this.#sources(step.sources ?? 0);
     this.#text(step.text, partial ?? "");
     for (const [index, call] of step.calls.entries()) this.#call(call, index);
     this.#say({ kind: "end", summary: { finishReason: step.calls.length > 0 ? "tool-calls" : step.finish } });
@@ -115,10 +118,15 @@ class Speaker {
     this.#chunk({ type: "reasoning-end", id, providerMetadata: { scripted: { signature: signatureOf(text) } } });
   }
 
+  #sources(count: number): void {
+    for (let n = 0; n < count; n++) this.#chunk({ type: "source-url", sourceId: `${this.#name}.${n}`, url: "https://example.com/" });
+  }
+
   #text(text: string, base: string): void {
     const { plan, group, asked, partial } = this.#cue;
-    const repeat = partial !== null && asked ? this.#repeat(base) : 0;
-    const said = this.#scene.speech.begin(`${plan.id}.${group}`, base, text, repeat);
+    const exact = this.#scene.speech.exact(`${plan.id}.${group}`, base);
+    const repeat = partial !== null && asked && exact ? this.#repeat(base) : 0;
+    const said = this.#scene.speech.begin(`${plan.id}.${group}`, base, text, repeat, this.#hangs);
     if (said === "") return;
     const id = `t${this.#parts++}`;
     const metadata = this.#metadata();

@@ -34,11 +34,17 @@ export interface TurnPlan {
   readonly conflict: boolean;
   /** The client stops the turn so long after it was accepted. */
   readonly stopMs: number | null;
+  /** The model makes a call again whose outcome is unknown. */
+  readonly insists: boolean;
+  /** A message without a turn comes before it. */
+  readonly note: boolean;
   /** The command comes through the directory while no process lives. */
   readonly offline: boolean;
 }
 
 export interface StepPlan {
+  /** Sources that it names before it says anything. */
+  readonly sources?: number;
   readonly reasoning: string;
   readonly text: string;
   readonly calls: readonly CallPlan[];
@@ -63,6 +69,12 @@ export interface ModelPlan {
   readonly gapMsMax: number;
   /** Its texts are items with ids of their own. */
   readonly namesItems: boolean;
+  /** Its profile promises a prefill, and it refuses one. */
+  readonly refusesPrefill: boolean;
+  /** A tool that the class has not, in the process that runs this model. */
+  readonly lacks: string | null;
+  /** How far the wall clock of that process is off. */
+  readonly skewMs: number;
 }
 
 export interface ToolPlan {
@@ -120,6 +132,8 @@ function turnOf(dice: Dice, id: string, index: number): TurnPlan {
     repeat: dice() < 0.15,
     conflict: dice() < 0.08,
     stopMs: dice() < 0.08 ? between(dice, 0, 120) : null,
+    insists: dice() < 0.5,
+    note: dice() < 0.1,
     offline: dice() < 0.1,
   };
 }
@@ -129,13 +143,17 @@ function stepOf(dice: Dice, id: string, last: boolean): StepPlan {
   const calls = Array.from({ length: count }, (_, n) => ({ id: `${id}c${n}`, tool: pick(dice, ["pay", "lookup", "book", "gone"].slice(0, dice() < 0.9 ? 3 : 4)) }));
   const text = last || dice() < 0.7 ? proseOf(dice, id, between(dice, 1, 14)) : "";
   const finish = last ? pick(dice, ["stop", "stop", "stop", "stop", "length", "content-filter"]) : "tool-calls";
-  return { reasoning: dice() < 0.4 ? proseOf(dice, `${id}r`, between(dice, 1, 6)) : "", text, calls, finish };
+  return { ...(dice() < 0.1 ? { sources: between(dice, 1, 2) } : {}), reasoning: dice() < 0.4 ? proseOf(dice, `${id}r`, between(dice, 1, 6)) : "", text, calls, finish };
 }
 
 /** Words that tell where they stand, with the odd run of white space. */
 function proseOf(dice: Dice, id: string, words: number): string {
   const gaps = [" ", " ", " ", " ", "\n", "  "];
-  return Array.from({ length: words }, (_, n) => `${id}.${n}${"abcdefgh".slice(0, between(dice, 0, 8))}`).reduce((text, word) => text + pick(dice, gaps) + word);
+  const begin = dice() < 0.15 ? pick(dice, gaps) : "";
+  return Array.from({ length: words }, (_, n) => `${id}.${n}${"abcdefgh".slice(0, between(dice, 0, 8))}`).reduce(
+    (text, word) => text + pick(dice, gaps) + word,
+    begin,
+  ).slice(begin === "" ? 1 : 0);
 }
 
 function modelOf(dice: Dice, index: number): ModelPlan {
@@ -148,6 +166,9 @@ function modelOf(dice: Dice, index: number): ModelPlan {
     thinksAgain: dice() < 0.2,
     gapMsMax: pick(dice, [0, 5, 40]),
     namesItems: dice() < 0.2,
+    refusesPrefill: dice() < 0.15,
+    lacks: dice() < 0.1 ? pick(dice, ["pay", "lookup", "book"]) : null,
+    skewMs: dice() < 0.8 ? 0 : between(dice, -90_000, 90_000),
   };
 }
 

@@ -30,6 +30,8 @@ export class Scene {
   outage = { until: 0, reads: false };
   /** Instances may be dead without a death: another owner was made, or a frozen one came back. */
   zombies = false;
+  /** When no process lived, in virtual time. */
+  readonly downs: { readonly from: number; to: number }[] = [];
   violation: Violation | null = null;
   /** An agent was given up for a while (rule 13 of the house): the world ends there. */
   quarantined = false;
@@ -55,12 +57,18 @@ export class Scene {
     return dice;
   }
 
+  /** How much of a stretch of time had a process. */
+  liveMs(from: number, to: number): number {
+    const down = this.downs.reduce((sum, gap) => sum + Math.max(0, Math.min(gap.to, to) - Math.max(gap.from, from)), 0);
+    return to - from - down;
+  }
+
   /** Only three deaths in a row between claim and commit may come to this. */
   quarantine(agent: string): void {
     this.quarantined = true;
     this.cover.mark("quarantined");
     const ends = this.cover.unclean;
-    if (ends < 3) this.fail("K-quarantine", `${agent} is quarantined after ${ends} deaths`);
+    if (ends < 3) this.fail("K3", `${agent} is quarantined after ${ends} deaths`);
   }
 
   /** The first violation ends the world. */

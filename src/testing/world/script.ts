@@ -1,5 +1,5 @@
 /** Script: reads a request as a provider does, and finds what the model is to say. Nothing but the request is asked. */
-import { askForRest, callCut } from "../../core/texts.ts";
+import { askForRest, callCut, callTimedOut, callUnknown } from "../../core/texts.ts";
 import { isToolPart, type Part, textOf, type UiMessage } from "../../core/transcript.ts";
 import type { CallPlan, Scenario, StepPlan, TurnPlan } from "./scenario.ts";
 
@@ -50,7 +50,7 @@ function wantedStep(plan: TurnPlan, done: readonly Part[][]): StepPlan {
   let missing: readonly CallPlan[] | null = null;
   for (const parts of done) {
     const wanted: readonly CallPlan[] = missing ?? plan.steps[index]?.calls ?? [];
-    const made = new Set(parts.filter(isToolPart).map(wantOf));
+    const made = new Set(parts.filter((part) => isToolPart(part) && !(plan.insists && isUnknown(part))).map(wantOf));
     missing = wanted.filter((call) => !made.has(call.id));
     if (missing.length > 0) continue;
     missing = null;
@@ -58,6 +58,10 @@ function wantedStep(plan: TurnPlan, done: readonly Part[][]): StepPlan {
   }
   const step = plan.steps[index] ?? { reasoning: "", text: "done", calls: [], finish: "stop" };
   return missing ? { reasoning: "", text: "", calls: missing, finish: "tool-calls" } : step;
+}
+
+function isUnknown(part: Part): boolean {
+  return part["errorText"] === callUnknown || part["errorText"] === callTimedOut;
 }
 
 export function wantOf(part: Part): string {

@@ -25,7 +25,7 @@ export class Speech {
   }
 
   /** A model goes on from `base`, of which it says the last `repeat` characters again. Answers what it says. */
-  begin(step: string, base: string, script: string, repeat: number): string {
+  begin(step: string, base: string, script: string, repeat: number, hangs = false): string {
     const before = this.#upTo(step, base);
     const from = before.at[base.length] ?? 0;
     const rest = script.slice(from);
@@ -36,8 +36,21 @@ export class Speech {
       ...before.at.slice(base.length + 1 - again, base.length + 1),
       ...Array.from(rest, (_, index) => from + index + 1),
     ];
-    this.#runs.set(step, [...(this.#runs.get(step) ?? []), { text, at }]);
+    // A repeat in which the model falls silent is let go undecided (V2): half of it may be seen.
+    const half: Run[] = hangs && again === 0 ? [this.#untrimmed(before, base, repeat)] : [];
+    this.#runs.set(step, [...(this.#runs.get(step) ?? []), ...half, { text, at }]);
     return base.slice(base.length - repeat) + rest;
+  }
+
+  #untrimmed(before: Run, base: string, repeat: number): Run {
+    const shown = before.at.slice(0, base.length + 1);
+    const again = before.at.slice(base.length + 1 - repeat, base.length + 1);
+    return { text: base + base.slice(base.length - repeat), at: [...shown, ...again] };
+  }
+
+  /** Whether the partial is what was said, white space included. */
+  exact(step: string, partial: string): boolean {
+    return partial === "" || (this.#runs.get(step) ?? []).some(({ text }) => text.startsWith(partial));
   }
 
   /** What the step comes to, if its last run was the last. */
@@ -52,9 +65,24 @@ export class Speech {
 
   #upTo(step: string, partial: string): Run {
     if (partial === "") return nothing;
-    const run = this.#runs.get(step)?.findLast(({ text }) => text.startsWith(partial));
+    const runs = this.#runs.get(step) ?? [];
+    const run = runs.findLast(({ text }) => text.startsWith(partial)) ?? loose(runs, partial);
     if (run) return run;
-    this.#complain("O1", `a model is to go on from a text of ${step} that none has said: ${JSON.stringify(partial)}`);
+    this.#complain("R4", `a model is to go on from a text of ${step} that none has said: ${JSON.stringify(partial)}`);
     return nothing;
   }
+}
+
+/** A part of white space alone is not sent, so a model may see its words run together. */
+function loose(runs: readonly Run[], partial: string): Run | undefined {
+  const wanted = partial.replace(/\s/g, "");
+  const run = runs.findLast(({ text }) => text.replace(/\s/g, "").startsWith(wanted));
+  if (!run) return undefined;
+  let at = 0;
+  const positions = Array.from(partial, (char) => {
+    while (at < run.text.length && run.text[at] !== char) at++;
+    at++;
+    return run.at[at] ?? 0;
+  });
+  return { text: partial, at: [0, ...positions] };
 }

@@ -59,7 +59,10 @@ export class ScriptedTools {
     const row = this.#scene.mirror.turn(this.#agent, call.turn)?.ledger.get(call.ordinal);
     if (!row || row.runs < call.run) return this.#scene.fail("R1", `${name} runs before its start is durable`);
     if (row.key !== call.idempotencyKey) this.#scene.fail("C6", `${name} runs under another key than its ledger has`);
-    if (this.#owner.dead) this.#scene.fail("S2", `${name} runs in a dead process`);
+    const repeats = call.repeats?.idempotencyKey;
+    if (repeats !== undefined && row.policy === "retry" && repeats !== call.idempotencyKey) this.#scene.fail("C8", `${name} repeats ${repeats} under another key`);
+    if (repeats !== undefined) this.#scene.cover.mark("a repeat of an unknown call");
+    if (this.#owner.dead) this.#scene.fail("S1", `${name} runs in a dead process`);
     if (row.state !== "started" && !this.#scene.zombies) this.#scene.fail("C7", `${name} runs, and is ${row.state}`);
   }
 }

@@ -20,6 +20,8 @@ export interface WorldOptions {
   readonly disk?: Disk;
   readonly onStep?: (line: string) => void;
   readonly bootMs?: number;
+  /** Read what is durable of each agent at the end. */
+  readonly dump?: boolean;
 }
 
 export interface StoreCall {
@@ -34,6 +36,8 @@ export interface WorldResult {
   readonly steps: number;
   readonly virtualMs: number;
   readonly calls: readonly StoreCall[];
+  /** By agent, where it was asked for and the adapter can. */
+  readonly dumps: ReadonlyMap<string, unknown>;
   readonly scene: Scene;
 }
 
@@ -77,6 +81,8 @@ class World {
   readonly #strikes = new Map<string, Striking[]>();
   readonly #calls: StoreCall[] = [];
   readonly #bootMs: number;
+  readonly #dump: boolean;
+  readonly #dumps = new Map<string, unknown>();
   #quietAt = 0;
 
   constructor(options: WorldOptions) {
@@ -88,6 +94,7 @@ class World {
     this.#scene.mirror.durable.add(blank);
     this.#machine = new Machine(this.#scene, disk);
     this.#clients = new Clients(this.#scene, this.#machine);
+    this.#dump = options.dump ?? false;
     this.#bootMs = options.bootMs ?? Math.floor(this.#scene.dice("boot")() * 40);
   }
 
@@ -106,7 +113,7 @@ class World {
       process.off("unhandledRejection", unhandled);
     }
     const { violation } = scene;
-    return { seed: scene.seed, violation, faults: this.#faults, steps: schedule.steps, virtualMs: schedule.now, calls: this.#calls, scene };
+    return { seed: scene.seed, violation, faults: this.#faults, steps: schedule.steps, virtualMs: schedule.now, calls: this.#calls, dumps: this.#dumps, scene };
   }
 
   /** Everybody has what they waited for, and the process was left alone for long enough to let go of its agents. */
@@ -131,7 +138,7 @@ class World {
     else if (step.owner.frozen) schedule.put(step);
     if (call > 0) await this.#strike(`after ${call}`);
     this.#look();
-    if (schedule.steps > stepsMax) this.#scene.fail("L2", `a world of ${stepsMax} steps is not at its end`);
+    if (schedule.steps > stepsMax) this.#scene.fail("K3", `a world of ${stepsMax} steps is not at its end`);
     if (schedule.now > virtualMsMax) this.#scene.fail("T1", `after ${schedule.now} ms of virtual time a turn has not ended`);
   }
 
@@ -164,6 +171,7 @@ class World {
     }
     const store = await this.#disk.open();
     await checkEnd(scene, store, this.#clients.promised);
+    if (this.#dump) for (const { key } of scene.scenario.agents) this.#dumps.set(key, store.dump?.(key));
     await store.close();
   }
 }

@@ -63,6 +63,7 @@ async function attempt(connection: Connection, sent: Message, turn: string | nul
   if (response === null || response.status === 200) return response;
   const text = await response.text().catch(() => "");
   signal.throwIfAborted();
+  if (turn !== null && response.status === 404) seen.lost.push(`${turn} was acknowledged, and is not there: ${text}`);
   // 204: nothing runs. It is an answer only to who does not name the turn.
   if (response.status === 503 || response.status === 204) return null;
   throw new Error(`${agent}: ${response.status} ${text}, after ${seen.received} chunks`);

@@ -1,7 +1,6 @@
 /** A turn's message against its script and its log. */
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { canonical } from "../../../src/core/json.ts";
-import { limits } from "../../../src/core/limits.ts";
 import type { ScriptStep } from "../../../src/testing/provider/index.ts";
 import type { ShownMessage, ShownPart } from "./look.ts";
 import type { Acknowledged, Evidence } from "./run.ts";
@@ -55,6 +54,9 @@ function stepTextFaults(
   return fault === null ? [] : [`${one.turn} step ${index}: ${fault}`];
 }
 
+/** Repeats of so many characters are trimmed (V1). Said again here: the judge does not take the accused's word for it. */
+const trimmedFrom = 16;
+
 /**
  * The text of a step against the script's. Allowed is what the provider's log says that it sent twice: at each
  * continuation a repeat of less than 16 characters of what was there.
@@ -76,7 +78,7 @@ export function textFault(
       return `${JSON.stringify(piece)} where ${JSON.stringify(due.slice(0, piece.length + 20))} was due`;
     position += Math.max(0, piece.length - repeat.length);
     at = end;
-    repeat = repeated < limits.overlapCharsMin ? text.slice(at - repeated, at) : "";
+    repeat = repeated < trimmedFrom ? text.slice(at - repeated, at) : "";
   }
   return position === script.length ? null : `it ends before ${JSON.stringify(script.slice(position, position + 40))}`;
 }
