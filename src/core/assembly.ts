@@ -205,11 +205,11 @@ export function textSoFar(assembly: Assembly): string {
   return assembly.parts.map((live) => (live.part.type === "text" ? String(live.part["text"]) : "")).join("");
 }
 
-/** The text part that a continuation may join: the last part of all, still open, and without provider metadata (A3). */
+/** The text part that a continuation may join: the last content of all, still open, and without provider metadata (T8). */
 export function openText(
   assembly: Assembly,
 ): { readonly id: string; readonly text: string; readonly plain: boolean } | null {
-  const last = assembly.parts.at(-1);
+  const last = assembly.parts.findLast(({ part }) => part.type !== "custom");
   for (const [key, live] of assembly.open) {
     if (live !== last || live.part.type !== "text") continue;
     const plain = live.part["providerMetadata"] === undefined;

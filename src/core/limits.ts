@@ -8,7 +8,7 @@ export const limits = {
   /** Turns that may wait behind the one in flight. */
   queuedTurnsMax: 64,
   /** What waits, as it stands in the state. */
-  queueBytesMax: 24 * 1024,
+  queueBytesMax: 16 * 1024,
   /** Calls of one model step that are run; more are answered with an error. */
   callsPerStepMax: 64,
   /** Calls of unknown outcome that a turn remembers, to link a repeat to its first key. */

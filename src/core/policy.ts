@@ -27,7 +27,9 @@ export function resolvePolicy(option: unknown): RecoveryPolicy {
   const given = option as Partial<Record<keyof RecoveryPolicy, unknown>>;
   const count = (key: Exclude<keyof RecoveryPolicy, "terminalMessage">, least: number): number => {
     const value = given[key];
-    return typeof value === "number" && value >= least ? Math.floor(value) : defaultPolicy[key];
+    if (typeof value !== "number" || !(value >= least)) return defaultPolicy[key];
+    // `Infinity` disables a bound. It is stored as JSON, which has none.
+    return Math.min(Math.floor(value), Number.MAX_SAFE_INTEGER);
   };
   return {
     maxAttempts: count("maxAttempts", 1),

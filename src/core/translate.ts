@@ -67,6 +67,9 @@ export function translate(t: Translation, chunk: Chunk): Chunk[] {
       return [...out, ...textDelta(t, chunk)];
     case "text-end":
       return [...out, ...textEnd(t, chunk)];
+    case "custom":
+      // What a provider adds is no content: every answer of Anthropic begins with it.
+      return [...out, chunk];
     default:
       return [...out, ...settleText(t), ...leave(t), renamed(t, chunk)];
   }

@@ -126,7 +126,7 @@ async function listenOrClose(
   }
 }
 
-/** Streams are cut first: nobody is to take the silence of a closing host for the end of an answer. */
+/** Readers see what lands until the hand-over is done; then their sockets are destroyed, never ended (W3). */
 async function closeAll(
   runtime: Runtime,
   listening: Listening | null,
@@ -134,8 +134,7 @@ async function closeAll(
   store: Store,
   graceMs: number,
 ): Promise<void> {
-  const handedOver = runtime.handOver(graceMs);
-  await handedOver;
+  await runtime.handOver(graceMs);
   door.close();
   await listening?.close();
   await store.close();

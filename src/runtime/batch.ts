@@ -61,7 +61,7 @@ function put(batch: Batch, write: Write, context: BatchContext): void {
       return putChunk(batch, write.turn, write.chunk, context);
     case "prelude":
       if (memory.log?.turn !== write.turn) return;
-      batch.chunks.push({ turn: write.turn, first: memory.log.skip(write.chunks.length), chunks: [...write.chunks] });
+      batch.chunks.push({ turn: write.turn, first: memory.log.spend(write.chunks.length), chunks: [...write.chunks] });
       return;
     case "close":
       if (!memory.log) return;

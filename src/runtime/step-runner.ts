@@ -80,7 +80,8 @@ class Reading {
     this.#stream = stream;
     this.#kit = kit;
     const log = agent.memory.log;
-    const step = agent.state.turn?.step ?? 0;
+    // Counted in the message, not in the turn: ids are unique also where a turn goes on with a message that exists.
+    const step = agent.state.turn?.rows ?? 0;
     const seen = log ? textSoFar(log.assembly) : "";
     this.#translation = newTranslation(step, log?.assembly ?? emptyAssembly(), labelsOf(agent), mode, seen);
   }

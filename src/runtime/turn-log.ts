@@ -48,7 +48,7 @@ export class TurnLog {
   }
 
   /** Gives out offsets for chunks that belong to no step. Returns the first. */
-  skip(count: number): number {
+  spend(count: number): number {
     const first = this.next;
     this.next += count;
     return first;

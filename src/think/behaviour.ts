@@ -190,11 +190,19 @@ export class ThinkBehaviour implements Behaviour {
     error: unknown,
     context: { readonly turn: string; readonly stage: "turn" | "stream" },
   ): Promise<string> {
-    const shown = await this.think.onChatError(error, { requestId: context.turn, stage: context.stage });
+    const { turn, stage } = context;
+    const shown = await this.#inside(turn, () => this.think.onChatError(error, { requestId: turn, stage }));
     return errorText(shown ?? error);
   }
 
+  /** Those of a turn that still runs are inside it: what they keep is kept with it, and they must not wait for it. */
   async notice(context: NoticeContext): Promise<void> {
+    await (context.kind === "response"
+      ? this.#notice(context)
+      : this.#inside(context.turn.id, () => this.#notice(context)));
+  }
+
+  async #notice(context: NoticeContext): Promise<void> {
     switch (context.kind) {
       case "response": {
         const { turn, message } = context;

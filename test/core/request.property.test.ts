@@ -17,16 +17,14 @@ function marked(field: string, value: unknown): object {
   return value === undefined ? {} : { [field]: value };
 }
 
-const text = fc
-  .record({ words, opaque })
-  .map(
-    ({ words: said, opaque: mark }): Part => ({
-      type: "text",
-      text: said,
-      state: "done",
-      ...marked("providerMetadata", mark),
-    }),
-  );
+const text = fc.record({ words, opaque }).map(
+  ({ words: said, opaque: mark }): Part => ({
+    type: "text",
+    text: said,
+    state: "done",
+    ...marked("providerMetadata", mark),
+  }),
+);
 const reasoning = fc
   .record({ words, opaque })
   .map(
@@ -111,7 +109,7 @@ function isPossible({ mode, prefill, tail, current }: RequestInput): boolean {
 }
 
 const possible = inputs.filter(isPossible);
-const runs = { numRuns: 600 };
+const runs = { numRuns: 400 };
 
 describe("a request from anything that can be stored", () => {
   test("[P3][P4][P5][P9] is not refused", async () => {

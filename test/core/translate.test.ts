@@ -200,6 +200,14 @@ describe.each(modes)("a continuation (%s)", (mode) => {
     expect(shown(goOn(said))).toBe("Hello there!");
   });
 
+  test("[T8][R4] that begins with what a provider adds, as every answer of Anthropic does, goes on all the same", () => {
+    const custom: Chunk = { type: "custom", kind: "anthropic.message_start", ...mark };
+    const answer = goOn([custom, ...text("x", " there")], [step, custom, cut[1]!, cut[2]!]);
+    expect(types(answer)).toEqual(["custom", "text-delta 0-0"]);
+    const again = goOn([custom, ...text("x", "!")], [step, custom, cut[1]!, cut[2]!, ...answer.chunks]);
+    expect(texts(again)).toEqual(["Hello there!"]);
+  });
+
   test("[T8] of two texts joins with the first only", () => {
     const answer = goOn([...text("x", " there"), end("x"), ...text("y", "More")]);
     expect(texts(answer)).toEqual(["Hello there", "More"]);

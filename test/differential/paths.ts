@@ -13,7 +13,7 @@ export type Path = (sequence: Sequence) => Promise<Chunk[]>;
 export const messageId = "m1";
 const messages = [{ role: "user" as const, content: "hi" }];
 
-function modelFor(sequence: Sequence): LanguageModelV4 {
+export function modelFor(sequence: Sequence): LanguageModelV4 {
   let step = 0;
   return modelOf(async () => {
     const parts = sequence.steps[step++];

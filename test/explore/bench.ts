@@ -28,6 +28,7 @@ export interface Config {
   readonly tools: { readonly [name: string]: Tool };
   readonly prefill: boolean;
   readonly maxSteps: number;
+  readonly origin: string;
 }
 
 export const plainConfig: Config = {
@@ -41,6 +42,7 @@ export const plainConfig: Config = {
   },
   prefill: false,
   maxSteps: 10,
+  origin: "mock:m",
 };
 
 /** What a store would hold. */

@@ -230,23 +230,31 @@ function wellFormed(bench: Bench, turn: string): void {
   must(count(log, isEnd) === (ended ? 1 : 0), "T4", `${count(log, isEnd)} ends of a turn that is ${row?.status}`);
   if (ended) must(isEnd(log.at(-1)!), "T4", "something follows the end");
   steps(log);
+  if (row?.kind === "submit") ids(log);
   if (!ended) return;
   closed(log);
   messageIsFold(bench, turn);
 }
 
-/** Steps alternate, and part ids are given once. */
+/** Steps alternate. */
 function steps(log: readonly Chunk[]): void {
   let open = false;
-  const ids = new Set<string>();
-  for (const chunk of log) {
-    if (chunk.type === "start-step") must(!open, "T4", "a second start-step");
-    if (chunk.type === "finish-step") must(open, "T4", "a finish-step without a step");
-    if (chunk.type === "start-step") open = true;
-    if (chunk.type === "finish-step") open = false;
-    if (chunk.type !== "text-start" && chunk.type !== "reasoning-start") continue;
-    must(!ids.has(String(chunk["id"])), "T7", `part id ${String(chunk["id"])} is given twice`);
-    ids.add(String(chunk["id"]));
+  for (const { type } of log) {
+    if (type === "start-step") must(!open, "T4", "a second start-step");
+    if (type === "finish-step") must(open, "T4", "a finish-step without a step");
+    if (type === "start-step") open = true;
+    if (type === "finish-step") open = false;
+  }
+}
+
+/** T7: part ids and labels are given once. */
+function ids(log: readonly Chunk[]): void {
+  const given = new Set<string>();
+  for (const { type, id, toolCallId } of log) {
+    if (!/^(text|reasoning)-start$|^tool-input-start$/.test(type)) continue;
+    const own = String(id ?? toolCallId);
+    must(!given.has(own), "T7", `${own} is given twice`);
+    given.add(own);
   }
 }
 
@@ -271,17 +279,13 @@ function closed(log: readonly Chunk[]): void {
 function messageIsFold(bench: Bench, turn: string): void {
   const row = bench.disk.turns.get(turn);
   const rows = row && bench.disk.parts.get(row.messageId);
-  if (!rows || row.status !== "settled" || row.kind === "continue") return;
-  const folded = foldAll(bench.disk.logs.get(turn) ?? [], 0, newAssembly());
-  const shown = storedParts(folded, 0, []).map(({ part }) => part);
+  if (!rows || row.status !== "settled") return;
+  const log = bench.disk.logs.get(turn) ?? [];
+  // A turn that goes on with a message shows it with its first request.
+  if (row.kind === "continue" && !log.some(({ type }) => type === "start-step")) return;
+  const shown = storedParts(foldAll(log, 0, newAssembly()), 0, []).map(({ part }) => part);
   // A step without content leaves no row.
   while (shown.at(-1)?.type === "step-start") shown.pop();
-  must(
-    same(
-      rows.flatMap(({ parts }) => parts.map(({ part }) => part)),
-      shown,
-    ),
-    "A1",
-    `the message of ${turn} is not the fold of its log`,
-  );
+  const stored = rows.flatMap(({ parts }) => parts.map(({ part }) => part));
+  must(same(stored, shown), "A1", `the message of ${turn} is not the fold of its log`);
 }

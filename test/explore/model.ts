@@ -4,6 +4,7 @@ import { modeOf } from "../../src/core/continuation.ts";
 import type { CallFacts, Effect, GateDecision, ToolResult } from "../../src/core/events.ts";
 import type { Fault } from "../../src/core/fault.ts";
 import type { Tombstone } from "../../src/core/records.ts";
+import { snapshotChunks } from "../../src/core/snapshot.ts";
 import { type Chunk, isToolPart } from "../../src/core/transcript.ts";
 import { newTranslation, open, settleText, type Translation, translate } from "../../src/core/translate.ts";
 import type { Fact } from "../../src/runtime/agent.ts";
@@ -65,12 +66,22 @@ export const says = {
 export function request(bench: Bench, effect: Owed<"run">): void {
   const { log } = bench;
   log.beginRun();
-  bench.take({ type: "requested", effect: effect.effect, origin: "mock:m", maxSteps: bench.config.maxSteps });
+  const { origin, maxSteps } = bench.config;
+  bench.take({ type: "requested", effect: effect.effect, origin, maxSteps, prelude: prelude(bench) });
   const mode = modeOf(effect.plan, { prefill: bench.config.prefill && effect.prefill });
   const taken = new Set(log.assembly.labels);
   for (const { part } of log.closed) if (typeof part["toolCallId"] === "string") taken.add(part["toolCallId"]);
   const translation = newTranslation(bench.turn.step, log.assembly, taken, mode, textSoFar(log.assembly));
   bench.runs.set(effect.effect, { translation, said: new Set() });
+}
+
+/** The message that a turn goes on with, as the begin of its log. */
+function prelude({ turn, log, disk }: Bench): readonly Chunk[] {
+  const stored = (disk.parts.get(turn.messageId) ?? []).flatMap(({ parts }) => parts);
+  if (turn.kind !== "continue" || log.next > 1 || stored.length === 0) return [];
+  if (log.closed.length === 0) log.closed.push(...stored);
+  const message = { id: turn.messageId, role: "assistant", parts: stored.map(({ part }) => part) } as const;
+  return snapshotChunks(message).slice(1, -1);
 }
 
 function runOf(bench: Bench, effect: Owed<"run">): Run {

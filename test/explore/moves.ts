@@ -79,7 +79,7 @@ function wasAppended(bench: Bench, id: string): boolean {
   return bench.disk.placed.has(id) || bench.state.queue.some((item) => item.kind === "append");
 }
 
-export const process = {
+export const processes = {
   die: move(
     "die",
     (bench) => bench.state.turn !== null,

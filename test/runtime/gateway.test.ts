@@ -98,6 +98,28 @@ describe("status", () => {
     await expect(world.gateway.ended(key, "turn_0")).rejects.toMatchObject({ code: "TURN_NOT_FOUND" });
   });
 
+  it("whoever waited and was answered leaves nothing behind", async () => {
+    const world = await World.open({ behaviour: cast() });
+    const { turn } = await world.turn("u1");
+    let listening = 0;
+    const { hub } = world.runtime;
+    const once = hub.once.bind(hub);
+    hub.once = (agent, listener) => {
+      const forget = once(agent, listener);
+      listening++;
+      return () => {
+        listening--;
+        forget();
+      };
+    };
+    await world.ended(turn);
+    await expect(world.ended("turn_0")).rejects.toMatchObject({ code: "TURN_NOT_FOUND" });
+    const source = await world.gateway.source(key, turn, 0);
+    if (source.kind !== "chunks") throw new Error("its chunks are there");
+    while (await source.reader.read());
+    expect(listening).toBe(0);
+  });
+
   it("the current turn: the one in flight, else the last, as long as it is young", async () => {
     const world = await World.open({
       behaviour: cast({ answer: (_context, n) => (n === 0 ? said("ok") : hangingAfter([])) }),

@@ -241,6 +241,17 @@ describe("the death of an instance", () => {
     expect(world.told("agent:instance-died").map(({ agent }) => agent)).toEqual(["chat/b"]);
   });
 
+  it("[R2] an ear that throws (telemetry) harms neither its agent nor its neighbours", async () => {
+    const world = await World.open({ behaviour: cast({ answer: () => said("one ", "two") }) });
+    world.events.push = () => {
+      throw new Error("the disk of the log is full");
+    };
+    const turns = await Promise.all(["chat/a", "chat/b"].map((agent) => world.submit("u1", agent)));
+    for (const [at, agent] of ["chat/a", "chat/b"].entries()) {
+      expect(await world.ended(turns[at]!, agent)).toMatchObject({ outcome: "completed" });
+    }
+  });
+
   it("[R2][O4] whoever lost the store answers nothing more, tells its host, and the successor goes on", async () => {
     const lost: string[] = [];
     const play: Play = { answer: (_context, n) => (n === 0 ? hangingAfter(words("Hello ")) : said("there")) };

@@ -263,7 +263,7 @@ describe("notice hooks", () => {
 
   it.each([
     { name: "failed", reply: [httpError(400, "no")], status: "error", error: "no" },
-    { name: "sealed", reply: [new Error("reset")], status: "error", error: "Gave up." },
+    { name: "sealed", reply: [...words("").slice(0, 1), new Error("reset")], status: "error", error: "Gave up." },
   ])("[H3] onChatResponse hears of a turn that $name", async ({ reply, status, error }) => {
     const told: ChatResponseResult[] = [];
     class A extends speaking(script(reply)) {

@@ -1,8 +1,14 @@
 /** Calls through the real engine: their checks, their recovery, and what the model and the client are told. */
-import { type LanguageModel, type ToolSet, tool } from "ai";
+import { jsonSchema, type LanguageModel, type ToolSet, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { durableTool, Think } from "../../src/index.ts";
+import {
+  type ChatRecoveryContext,
+  durableTool,
+  Think,
+  type ToolCallContext,
+  type ToolCallResultContext,
+} from "../../src/index.ts";
 import { type Chat, Gate, key, open, types } from "./kit.ts";
 import { asked, call, calls, hang, type Script, says, script } from "./model.ts";
 import { input, type Paying, paying, type Recovery, type Seen, told } from "./paying.ts";
@@ -350,4 +356,55 @@ describe("a tool that runs", () => {
     });
     expect(model.calls.length).toBe(2);
   });
+
+  it.each(["beforeToolCall", "the tool", "afterToolCall", "onChatRecovery"])(
+    "[A1][C9] %s may change what it is given: what is stored, shown and sent stays",
+    async (place) => {
+      type Given = { input: { n: number }; output?: { is: string } };
+      const spoil = (where: string, given: Given): void => {
+        if (where !== place) return;
+        given.input.n = 666;
+        if (given.output) given.output.is = "gone";
+      };
+      const gate = new Gate();
+      const seen: unknown[] = [];
+      const anything = jsonSchema<{ n: number }>({ type: "object" });
+      const model = script(calls(call("pay", { n: 1 }), call("wait", { n: 2 }, "c2")), says("done"));
+      class A extends Think {
+        override getModel = (): LanguageModel => model;
+        override getTools = (): ToolSet => ({
+          pay: tool({
+            inputSchema: anything,
+            execute: async (input) => {
+              seen.push(input.n);
+              spoil("the tool", { input });
+              return { is: "paid" };
+            },
+          }),
+          wait: durableTool({
+            inputSchema: anything,
+            recovery: "retry",
+            execute: () => gate.opened.then(() => "waited"),
+          }),
+        });
+        override beforeToolCall = (asked: ToolCallContext): void => spoil("beforeToolCall", asked as Given);
+        override afterToolCall = (result: ToolCallResultContext): void => spoil("afterToolCall", result as never);
+        override onChatRecovery = ({ partialParts }: ChatRecoveryContext): void =>
+          spoil("onChatRecovery", partialParts[0] as never);
+      }
+      const chat = await open(A);
+      const turn = await chat.submit("u1");
+      await chat.time.until(() => chat.landed.some(({ ledger }) => ledger?.some(({ state }) => state === "settled")));
+      await chat.time.settle();
+      if (place === "onChatRecovery") await chat.restart();
+      gate.open();
+      await chat.ended(turn);
+      expect(seen).toEqual([1]);
+      expect(await chat.part()).toMatchObject({ input: { n: 1 }, output: { is: "paid" } });
+      const log = (await chat.log(turn)).filter(({ toolCallId }) => toolCallId === "c1");
+      expect(log.slice(-2)).toMatchObject([{ input: { n: 1 } }, { output: { is: "paid" } }]);
+      expect(asked(model.calls[1]!.prompt)[1]).toContain('pay({"n":1})');
+      expect(told(model)).toContain('pay={"is":"paid"}');
+    },
+  );
 });

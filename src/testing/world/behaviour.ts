@@ -61,7 +61,8 @@ export class ScriptedBehaviour implements Behaviour {
   async recover(context: RecoveryContext): Promise<{ readonly persist?: boolean; readonly continue?: boolean }> {
     const turn = this.#scene.mirror.turn(this.#agent, context.turn.id);
     const shown = (turn?.chunks ?? []).map((chunk) => (chunk.type === "text-delta" ? String(chunk["delta"]) : "")).join("");
-    if (context.partialText !== shown && !this.#scene.zombies) {
+    // A log that goes on with a message shows that message too, once it is asked for.
+    if (context.turn.kind === "submit" && context.partialText !== shown && !this.#scene.zombies) {
       this.#scene.fail("H5", `onChatRecovery is told ${JSON.stringify(context.partialText)}, and ${JSON.stringify(shown)} was shown`);
     }
     const manner = await this.#hook("recover");
@@ -71,7 +72,12 @@ export class ScriptedBehaviour implements Behaviour {
   async beforeTool(context: ToolContext): Promise<ToolDecision> {
     const row = this.#scene.mirror.turn(this.#agent, context.turn)?.ledger.get(context.ordinal);
     if (!row && !this.#scene.zombies) this.#scene.fail("R1", `beforeTool of ${context.turn}#${context.ordinal} before the call is durable`);
+    const { refusals } = this.#scene.cover;
+    const call = `${context.turn}#${context.ordinal}`;
+    // Until it has answered in time, it has not let the call run.
+    refusals.add(call);
     const manner = await this.#hook("beforeTool");
+    if (manner === null) refusals.delete(call);
     if (manner === "no") return { action: "block", reason: "blocked by the script" };
     const roll = this.#scene.dice("gate")();
     if (roll < 0.7) return { action: "allow" };
@@ -154,7 +160,8 @@ class ScriptedStep implements PreparedStep {
     const { scenario, faults, speech, cover } = this.#scene;
     const complain = (rule: string, text: string): void => this.#scene.fail(rule, text);
     const messages = this.#context.request(this.origin, this.profile);
-    checkRequest({ model: this.#model, messages, items: speech.items, complain });
+    const more = scenario.agents.some((cast) => cast.more > 0);
+    checkRequest({ model: this.#model, messages, more, items: speech.items, complain });
     const { turn } = this.#context;
     const agent = this.#scene.mirror.agent(this.#agent);
     if (!this.#scene.zombies) checkHistory(agent, turn.id, messages, complain);

@@ -64,7 +64,9 @@ export class Clients {
       if (plan.stopMs !== null) this.#run(this.#stop(cast.key, turn, plan.stopMs));
       if (plan.repeat) await this.#repeat(cast.key, plan, turn);
       if (plan.conflict) await this.#conflict(cast.key, plan);
-      if (index === cast.turns.length - 1) this.#run(this.#watch(cast.key, turn));
+      if (index < cast.turns.length - 1) continue;
+      if (cast.more > 0) this.#run(this.#more(cast, turn));
+      else this.#run(this.#watch(cast.key, turn));
     }
   }
 
@@ -110,7 +112,22 @@ export class Clients {
   async #stop(agent: string, turn: string, afterMs: number): Promise<void> {
     await this.#pause(afterMs);
     this.#scene.cover.stops.add(turn);
-    await this.#again(`stop ${turn}`, ({ gateway }) => gateway.stop(agent, turn));
+    const stopped = await this.#again(`stop ${turn}`, ({ gateway }) => gateway.stop(agent, turn));
+    const row = this.#scene.mirror.turn(agent, turn)?.row;
+    if (stopped && row?.status !== "settled") this.#scene.fail("C12", `the stop of ${turn} is answered, and it is ${row?.status}`);
+  }
+
+  /** Asks for more once the turn has ended. Not asked twice: two requests are two turns. */
+  async #more(cast: Cast, turn: string): Promise<void> {
+    let last = turn;
+    for (let times = 0; times < cast.more; times++) {
+      await this.#ended(cast.key, last);
+      const accepted = await this.#machine.ask("continue", ({ gateway }) => gateway.continue(cast.key)).catch(() => null);
+      if (!accepted) return;
+      last = accepted.turn;
+      if (!this.#scene.mirror.turn(cast.key, last)) this.#scene.fail("C1", `turn ${last} is acknowledged and not durable`);
+      this.#run(this.#read(cast.key, last));
+    }
   }
 
   async #ended(agent: string, turn: string): Promise<void> {

@@ -14,6 +14,8 @@ export class Coverage {
   readonly deaths = new Map<string, number>();
   /** Ends of a process, or of an instance, that were not in order; claims and answers of claims that were lost. */
   unclean = 0;
+  /** Calls whose last check did not let them run. */
+  readonly refusals = new Set<string>();
   /** Turns that a client asked to stop. */
   readonly stops = new Set<string>();
   readonly #modelCalls = new Map<string, number>();

@@ -1,18 +1,15 @@
 /** What must be true of a world in which nothing is left to happen. */
-import type { TurnRow } from "../../core/records.ts";
 import type { AgentMirror, TurnMirror } from "./mirror.ts";
 import type { Promised } from "./clients.ts";
 import { foldLog } from "./fold.ts";
 import { canonical } from "../../core/json.ts";
-import { isToolPart, type Part } from "../../core/transcript.ts";
+import { isToolPart, type Part, type UiMessage } from "../../core/transcript.ts";
 import type { Scene } from "./scene.ts";
 import { groupsOf, wantOf } from "./script.ts";
 import type { FullStore } from "./facade.ts";
 import { epochMs } from "./machine.ts";
 import type { TurnPlan } from "./scenario.ts";
 
-/** Wall clocks of processes differ by so much. */
-const skewMs = 180_000;
 /** Logs of turns that ended in this time are there. */
 const retainedMs = 50 * 60_000;
 
@@ -31,19 +28,8 @@ function checkTurn(scene: Scene, agent: AgentMirror, turn: TurnMirror): void {
   const { row } = turn;
   if (row.status !== "settled") return scene.fail("T1", `turn ${row.id} never ended: ${row.status}`);
   if (!row.outcome || row.endedAt === undefined) return scene.fail("T1", `turn ${row.id} ended without an outcome`);
-  checkOutcome(scene, row);
-  const plan = planOfTurn(scene, row);
-  if (!plan) return scene.fail("T1", `turn ${row.id} answers no message`);
-  const message = agent.messages.get(row.messageId);
-  const folded = foldLog(turn.chunks);
-  const stored = (message?.parts ?? []).map(({ part }) => part);
-  const shown = folded.filter((part) => part.type !== "text" || part["text"] !== "" || part["providerMetadata"] !== undefined);
-  // A last step in which nothing was said is not stored.
-  while (shown.at(-1)?.type === "step-start") shown.pop();
-  if (canonical(shown) !== canonical(stored)) {
-    scene.fail("A1", `message ${row.messageId} is ${JSON.stringify(stored)}; its log folds to ${JSON.stringify(shown)}`);
-  }
-  checkContent(scene, agent, turn, plan, stored);
+  checkOutcome(scene, turn);
+  checkMessage(scene, agent, turn);
   for (const effect of scene.effects.list) {
     if (effect.turn === row.id && !turn.ledger.has(effect.ordinal)) scene.fail("C4", `${effect.tool} of ${row.id} ran without a ledger`);
   }
@@ -54,12 +40,45 @@ function checkTurn(scene: Scene, agent: AgentMirror, turn: TurnMirror): void {
   }
 }
 
-export function planOfTurn(scene: Scene, row: TurnRow): TurnPlan | undefined {
-  return scene.scenario.agents.flatMap((cast) => cast.turns).find((plan) => plan.id === row.inputs.at(-1));
+/** The turns that wrote the same message, in order: `continue` goes on with the last one. */
+function writersOf(agent: AgentMirror, messageId: string): TurnMirror[] {
+  return agent.order.flatMap((id) => {
+    const turn = agent.turns.get(id);
+    return turn?.row.messageId === messageId ? [turn] : [];
+  });
+}
+
+/** The message is the fold of the log; a log shows all of the message that its turn found, and what it added. */
+function checkMessage(scene: Scene, agent: AgentMirror, turn: TurnMirror): void {
+  const { row } = turn;
+  const writers = writersOf(agent, row.messageId);
+  const stored = (agent.messages.get(row.messageId)?.parts ?? []).map(({ part }) => part);
+  const shown = shownBy(turn);
+  const until = turn === writers.at(-1) ? stored.length : shown.length;
+  if (row.reason !== "nothing_to_continue" && canonical(shown) !== canonical(stored.slice(0, until))) {
+    scene.fail("A1", `message ${row.messageId} is ${JSON.stringify(stored)}; its log folds to ${JSON.stringify(shown)}`);
+  }
+  const [first] = writers;
+  const plan = scene.scenario.agents.flatMap((cast) => cast.turns).find((known) => known.id === first?.row.inputs.at(-1));
+  if (!plan) return row.reason === "nothing_to_continue" ? undefined : scene.fail("T1", `turn ${row.id} answers no message`);
+  const before = writers[writers.indexOf(turn) - 1];
+  checkContent(scene, agent, turn, plan, { shown, from: before ? groupsOf(asMessage(shownBy(before))).length : 0 });
+}
+
+function shownBy(turn: TurnMirror): Part[] {
+  const shown = foldLog(turn.chunks).filter((part) => part.type !== "text" || part["text"] !== "" || part["providerMetadata"] !== undefined);
+  // A last step in which nothing was said is not stored.
+  while (shown.at(-1)?.type === "step-start") shown.pop();
+  return shown;
+}
+
+function asMessage(parts: readonly Part[]): UiMessage {
+  return { id: "", role: "assistant", parts };
 }
 
 /** An end that is not `completed` has a cause that the world knows of. */
-function checkOutcome(scene: Scene, row: TurnRow): void {
+function checkOutcome(scene: Scene, turn: TurnMirror): void {
+  const { row } = turn;
   const { struck } = scene.faults;
   const causes = scene.cover.interruptions.get(row.id);
   scene.cover.mark(`outcome: ${row.outcome}${row.reason ? ` ${row.reason}` : ""}`);
@@ -73,7 +92,7 @@ function checkOutcome(scene: Scene, row: TurnRow): void {
     case "sealed":
       if (row.reason === "continue_disabled" && !struck.has("recover no")) scene.fail("H5", `turn ${row.id} was declined, and the hook did not`);
           if (row.reason === "no_progress_timeout") {
-        const live = scene.liveMs((row.startedAt ?? 0) - epochMs - skewMs, (row.endedAt ?? 0) - epochMs + skewMs);
+        const live = scene.liveMs(turn.startedMs, turn.endedMs);
         if (live <= scene.scenario.policy.noProgressTimeoutMs) scene.fail("I6", `turn ${row.id} was given up after ${live} ms with an owner`);
       }
       if (row.reason === "max_attempts_exceeded") checkAttempts(scene, row.id, causes ?? new Map());
@@ -92,19 +111,27 @@ function checkAttempts(scene: Scene, turn: string, causes: ReadonlyMap<string, n
 }
 
 /** What the message says is what the models of the script said. */
-function checkContent(scene: Scene, agent: AgentMirror, turn: TurnMirror, plan: TurnPlan, parts: readonly Part[]): void {
-  const groups = groupsOf({ id: "", role: "assistant", parts });
+function checkContent(
+  scene: Scene,
+  agent: AgentMirror,
+  turn: TurnMirror,
+  plan: TurnPlan,
+  said: { readonly shown: readonly Part[]; readonly from: number },
+): void {
+  const groups = groupsOf(asMessage(said.shown));
   const completed = turn.row.outcome === "completed";
   groups.forEach((group, index) => {
+    if (index < said.from) return;
     const step = `${plan.id}.${index}`;
     const text = group.map((part) => (part.type === "text" && String(part["text"]).trim() !== "" ? String(part["text"]) : "")).join("");
     const whole = scene.speech.whole(step);
     const ended = completed || index < groups.length - 1;
-    const fine = ended ? same(text, whole) : scene.speech.possible(step, text);
+    const came = scene.zombies && scene.speech.came(step, text);
+    const fine = ended ? same(text, whole) || came : scene.speech.possible(step, text);
     if (!fine) scene.fail("T8", `step ${step} reads ${JSON.stringify(text)}; the script says ${JSON.stringify(whole)}`);
     for (const part of group.filter(isToolPart)) checkCall(scene, turn, part);
   });
-  if (completed) checkScript(scene, plan, groups);
+  if (completed && said.from === 0) checkScript(scene, plan, groups);
   if (turn.ledger.size > 0 && !agent.messages.has(turn.row.messageId)) scene.fail("A1", `turn ${turn.row.id} has calls and no message`);
 }
 

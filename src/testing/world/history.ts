@@ -12,8 +12,8 @@ export function checkHistory(agent: AgentMirror, turn: string, messages: readonl
   if (before.join() !== wanted.join()) {
     complain("T12", `the request of ${turn} holds ${before.join(" ")}; the conversation is ${wanted.join(" ")}`);
   }
-  if (current.row.inputs.at(-1) !== before.at(-1)) complain("T12", `the request of ${turn} does not end in its own message`);
-  for (const message of messages) checkTexts(agent, message, complain);
+  if (current.row.kind === "submit" && current.row.inputs.at(-1) !== before.at(-1)) complain("T12", `the request of ${turn} does not end in its own message`);
+  for (const message of messages) if (message.id !== current.row.messageId) checkTexts(agent, message, complain);
 }
 
 /** Messages of white space, of broken reasoning, or of nothing, are not sent. */

@@ -117,6 +117,7 @@ export const twoTurns: Scenario = {
   agents: [
     {
       key: "play/matrix",
+      more: 0,
       turns: [
         {
           ...turn,

@@ -17,6 +17,9 @@ export interface TurnMirror {
   readonly chunks: Chunk[];
   readonly grammar: Grammar;
   readonly ledger: Map<number, LedgerRow>;
+  /** In the world's own time. */
+  startedMs: number;
+  endedMs: number;
 }
 
 export interface MessageMirror {
@@ -47,10 +50,16 @@ export class Mirror {
   /** States that are durable: whatever a reader is told comes from one of these. */
   readonly durable = new WeakSet<object>();
   readonly #complain: Complaint;
+  readonly #now: () => number;
   readonly #onState: (agent: AgentMirror, before: AgentState | null) => void;
 
-  constructor(complain: Complaint, onState: (agent: AgentMirror, before: AgentState | null) => void) {
+  constructor(
+    complain: Complaint,
+    now: () => number,
+    onState: (agent: AgentMirror, before: AgentState | null) => void,
+  ) {
     this.#complain = complain;
+    this.#now = now;
     this.#onState = onState;
   }
 
@@ -83,6 +92,7 @@ export class Mirror {
     const agent = this.agent(item.agent);
     if (item.seq <= agent.seq && item.epoch === agent.epoch) return;
     if (item.seq !== agent.seq + 1) this.#complain("ST1", `${agent.key} landed seq ${item.seq} on ${agent.seq}`);
+    if (item.epoch !== agent.epoch) this.#adopted(agent, item);
     agent.epoch = item.epoch;
     agent.by = by;
     agent.seq = item.seq;
@@ -96,6 +106,17 @@ export class Mirror {
     for (const id of item.outboxDone ?? []) agent.outbox.delete(id);
     if (item.state) this.#state(agent, item, before);
     this.#whole(agent, item);
+  }
+
+  /** What a new owner says first of a turn in flight: that it goes on with it (I7). */
+  #adopted(agent: AgentMirror, item: AgentCommit): void {
+    const before = agent.state?.turn;
+    const after = (item.state?.value as unknown as AgentState | undefined)?.turn;
+    if (!before || after?.id !== before.id || after.attempt > before.attempt) return;
+    const { kind } = before.phase;
+    if (kind === "running" || kind === "calling" || kind === "equipping" || kind === "handed-over") {
+      this.#complain("I7", `a new owner of ${agent.key} leaves turn ${before.id} as it was: ${kind}`);
+    }
   }
 
   #state(agent: AgentMirror, item: AgentCommit, before: AgentState | null): void {
@@ -117,7 +138,15 @@ export class Mirror {
     const known = agent.turns.get(row.id);
     if (!known) {
       const complain = this.#complain;
-      agent.turns.set(row.id, { row, texts: [], chunks: [], grammar: new Grammar(row.id, complain), ledger: new Map() });
+      agent.turns.set(row.id, {
+        row,
+        texts: [],
+        chunks: [],
+        grammar: new Grammar(row.id, complain),
+        ledger: new Map(),
+        startedMs: this.#now(),
+        endedMs: Number.POSITIVE_INFINITY,
+      });
       agent.order.push(row.id);
       return;
     }
@@ -126,6 +155,8 @@ export class Mirror {
     if (rank[row.status] < rank[known.row.status]) this.#complain("T1", `turn ${row.id} went from ${known.row.status} to ${row.status}`);
     if (known.row.status !== "queued" && row.messageId !== known.row.messageId) this.#complain("T2", `turn ${row.id} changed its message`);
     known.row = row;
+    if (row.status === "running") known.startedMs = this.#now();
+    if (row.status === "settled") known.endedMs = this.#now();
   }
 
   #append(agent: AgentMirror, turn: string, first: number, chunks: readonly Chunk[]): void {

@@ -19,6 +19,8 @@ export interface Scenario {
 export interface Cast {
   readonly key: string;
   readonly turns: readonly TurnPlan[];
+  /** When its last turn has ended, the client asks for more of it, so many times. */
+  readonly more: number;
 }
 
 /** One message of a client, and what the model makes of it. */
@@ -119,7 +121,8 @@ function policyOf(dice: Dice): RecoveryPolicy {
 
 function castOf(dice: Dice, index: number): Cast {
   const turns = between(dice, 1, 3);
-  return { key: `play/a${index}`, turns: Array.from({ length: turns }, (_, n) => turnOf(dice, `a${index}t${n}`, n)) };
+  const more = dice() < 0.15 ? between(dice, 1, 2) : 0;
+  return { key: `play/a${index}`, more, turns: Array.from({ length: turns }, (_, n) => turnOf(dice, `a${index}t${n}`, n)) };
 }
 
 function turnOf(dice: Dice, id: string, index: number): TurnPlan {

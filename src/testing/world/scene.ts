@@ -43,7 +43,7 @@ export class Scene {
     this.schedule = new Schedule(this.dice("schedule"), onStep);
     this.faults = new FaultBook(faults);
     const complain = (rule: string, text: string): void => this.fail(rule, text);
-    this.mirror = new Mirror(complain, (agent, before) => this.cover.state(agent, before, complain));
+    this.mirror = new Mirror(complain, () => this.schedule.now, (agent, before) => this.cover.state(agent, before, complain));
     this.effects = new EffectLog(complain);
     this.speech = new Speech(complain);
   }

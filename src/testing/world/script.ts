@@ -1,5 +1,5 @@
 /** Script: reads a request as a provider does, and finds what the model is to say. Nothing but the request is asked. */
-import { askForRest, callCut, callTimedOut, callUnknown } from "../../core/texts.ts";
+import { askForRest, askToGoOn, callCut, callTimedOut, callUnknown } from "../../core/texts.ts";
 import { isToolPart, type Part, textOf, type UiMessage } from "../../core/transcript.ts";
 import type { CallPlan, Scenario, StepPlan, TurnPlan } from "./scenario.ts";
 
@@ -16,17 +16,25 @@ export interface Cue {
 
 export function cueOf(scenario: Scenario, messages: readonly UiMessage[]): Cue | null {
   const last = messages.at(-1);
-  const asked = last?.role === "user" && textOf(last) === askForRest;
-  const talk = asked ? messages.slice(0, -1) : messages;
+  const order = last?.role === "user" ? textOf(last) : "";
+  const asked = order === askForRest;
+  const talk = asked || order === askToGoOn ? messages.slice(0, -1) : messages;
   const user = talk.findLastIndex((message) => message.role === "user");
   const plan = planOf(scenario, talk[user]);
   if (!plan) return null;
   const groups = groupsOf(talk[user + 1]);
-  const done = groups.filter((parts) => parts.some(isToolPart));
-  const open = groups.length > done.length ? groups.at(-1) : undefined;
-  const step = wantedStep(plan, done);
+  // What the request ends in is gone on with, unless it is asked for more than that.
+  const open = order !== askToGoOn && !groups.at(-1)?.some(isToolPart) ? groups.at(-1) : undefined;
+  const closed = open ? groups.slice(0, -1) : groups;
+  const said = closed.filter((parts) => !parts.some(isToolPart)).length;
+  const step = said > 0 ? moreOf(plan, said) : wantedStep(plan, closed);
   const partial = open ? open.map((part) => (part.type === "text" ? String(part["text"]) : "")).join("") : null;
-  return { plan, group: done.length, step, partial, asked };
+  return { plan, group: closed.length, step, partial, asked };
+}
+
+/** What is said when there is nothing in the script, and more is asked for. */
+function moreOf(plan: TurnPlan, times: number): StepPlan {
+  return { reasoning: `${plan.id}m${times}`, text: `And ${times} more of ${plan.id}. That is all there is.`, calls: [], finish: "stop" };
 }
 
 export function planOf(scenario: Scenario, message: UiMessage | undefined): TurnPlan | undefined {

@@ -58,6 +58,11 @@ export class Speech {
     return this.#runs.get(step)?.at(-1)?.text ?? "";
   }
 
+  /** Whether the step came to this in one of its runs: where two owners asked, the later one need not have won. */
+  came(step: string, text: string): boolean {
+    return (this.#runs.get(step) ?? []).some((run) => run.text === text);
+  }
+
   /** Whether a reader may see so much of a step that was never finished. */
   possible(step: string, text: string): boolean {
     return text === "" || (this.#runs.get(step) ?? []).some((run) => run.text.startsWith(text));

@@ -8,6 +8,8 @@ import type { ModelPlan } from "./scenario.ts";
 export interface Asked {
   readonly model: ModelPlan;
   readonly messages: readonly UiMessage[];
+  /** More may have been asked for, behind a step that was the last. */
+  readonly more: boolean;
   /** Provider items of responses that ended in order. */
   readonly items: ReadonlySet<string>;
   readonly complain: Complaint;
@@ -39,7 +41,7 @@ function checkAnswer(asked: Asked, message: UiMessage): void {
   groups.forEach((parts, index) => {
     // A step ends in calls, or it is the last one. Text that stands alone in the middle was never answered to.
     const last = index === groups.length - 1;
-    if (!last && !parts.some(isToolPart)) asked.complain("P3", `step ${index} of ${message.id} has no calls and is not the last`);
+    if (!last && !asked.more && !parts.some(isToolPart)) asked.complain("P3", `step ${index} of ${message.id} has no calls and is not the last`);
   });
 }
 

@@ -59,11 +59,25 @@ export class ScriptedTools {
     const row = this.#scene.mirror.turn(this.#agent, call.turn)?.ledger.get(call.ordinal);
     if (!row || row.runs < call.run) return this.#scene.fail("R1", `${name} runs before its start is durable`);
     if (row.key !== call.idempotencyKey) this.#scene.fail("C6", `${name} runs under another key than its ledger has`);
+    if (this.#scene.cover.refusals.has(`${call.turn}#${call.ordinal}`)) this.#scene.fail("C9", `${name} runs, and its check did not let it`);
+    this.#linked(call, name);
     const repeats = call.repeats?.idempotencyKey;
     if (repeats !== undefined && row.policy === "retry" && repeats !== call.idempotencyKey) this.#scene.fail("C8", `${name} repeats ${repeats} under another key`);
     if (repeats !== undefined) this.#scene.cover.mark("a repeat of an unknown call");
     if (this.#owner.dead) this.#scene.fail("S1", `${name} runs in a dead process`);
     if (row.state !== "started" && !this.#scene.zombies) this.#scene.fail("C7", `${name} runs, and is ${row.state}`);
+  }
+
+  /** The same call again, after one whose outcome nobody knows, is known for what it is (C8). */
+  #linked(call: ToolRun, name: string): void {
+    const turn = this.#scene.mirror.turn(this.#agent, call.turn);
+    if (!turn || this.#scene.scenario.asks.beforeTool || call.repeats !== null) return;
+    const want = (call.input as { want?: unknown })?.want;
+    for (const row of turn.ledger.values()) {
+      if (row.state !== "unknown" || row.ordinal >= call.ordinal || row.tool !== call.tool) continue;
+      const input = turn.chunks.findLast((chunk) => chunk.type === "tool-input-available" && chunk["toolCallId"] === row.label)?.["input"];
+      if ((input as { want?: unknown } | undefined)?.want === want) this.#scene.fail("C8", `${name} repeats call ${row.ordinal}, and is not told`);
+    }
   }
 }
 

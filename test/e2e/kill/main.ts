@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { adopt } from "./children.ts";
 import { judge } from "./judge.ts";
 import { type Cell, cellName, chosen, hitsDue, planOf } from "./plan.ts";
 import { forget, keep, runPlan, summary, type World } from "./run.ts";
@@ -67,7 +68,7 @@ async function begin(): Promise<Campaign> {
 async function provider(file: string, flags: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
   const path = fileURLToPath(new URL("../../../src/testing/provider/main.ts", import.meta.url));
   const args = [path, "--script", file, "--seed", String(seed), "--keep-bodies", ...flags];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = adopt(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] }));
   const [line] = (await once(createInterface(child.stdout), "line")) as [string];
   return { child, url: (JSON.parse(line) as { url: string }).url };
 }

@@ -1,12 +1,13 @@
 /** Keeps the server of one run alive: spawns it, kills it at random times, and starts it again with the next kill armed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { LastWord } from "./bomb.ts";
+import { adopt } from "./children.ts";
 import type { Cell, Plan } from "./plan.ts";
 import type { ServerOptions } from "./server.ts";
 
@@ -68,10 +69,9 @@ export class Supervisor {
       armed,
     };
     const stderr = openSync(join(folder, `server-${number}.log`), "w");
-    const child = spawn(process.execPath, [module, JSON.stringify(options)], {
-      stdio: ["ignore", "pipe", stderr],
-      env,
-    });
+    const stdio = ["ignore", "pipe", stderr] as ["ignore", "pipe", number];
+    const child = adopt(spawn(process.execPath, [module, JSON.stringify(options)], { stdio, env }));
+    closeSync(stderr);
     this.#child = child;
     this.lives.push({ spawnedAt: Date.now(), after: this.deaths.at(-1)?.cell ?? null });
     if (number > 0) this.armRandom();
