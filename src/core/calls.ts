@@ -187,7 +187,10 @@ export function onGated(draft: Draft, event: Of<"gated">): void {
     case "allow": {
       const { input, digest } = event.decision;
       if (input === undefined) return start(draft, call);
-      chunk(draft, { type: "tool-input-available", toolCallId: call.label, toolName: call.tool, input });
+      // The client looks a dynamic call up among dynamic ones only.
+      const seen = draft.at.evidence.calls.find(({ label }) => label === call.label);
+      const named = { toolCallId: call.label, toolName: call.tool, ...(seen?.dynamic ? { dynamic: true } : {}) };
+      chunk(draft, { type: "tool-input-available", ...named, input });
       return start(draft, { ...call, digest: digest ?? call.digest });
     }
     default:

@@ -7,6 +7,7 @@ import { isToolPart, toolName } from "./transcript.ts";
 export interface SeenCall {
   readonly label: string;
   readonly tool: string;
+  readonly dynamic?: true;
   /**
    * cut       its input never became whole
    * invalid   its input was whole and was refused before execution: it has its error already
@@ -42,7 +43,8 @@ export function evidenceOf(assembly: Assembly): Evidence {
       if (part["text"] === "" && part["providerMetadata"] !== undefined) other = true;
     } else if (part.type === "reasoning") reasoning = true;
     else if (isToolPart(part) && part["providerExecuted"] !== true) {
-      calls.push({ label: String(part["toolCallId"]), tool: toolName(part), state: callState(part) });
+      const dynamic = part.type === "dynamic-tool" ? { dynamic: true as const } : {};
+      calls.push({ label: String(part["toolCallId"]), tool: toolName(part), ...dynamic, state: callState(part) });
     } else if (part.type !== "step-start") other = true;
   }
   return { opened: assembly.opened, text, reasoning, other, calls };

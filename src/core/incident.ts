@@ -142,7 +142,14 @@ function decideAttempting(state: Of<"attempting">, event: IncidentEvent): Incide
       const { ledger } = state;
       return {
         ...state,
-        ledger: { ...ledger, attempt: 0, progressedAt: event.now, work: ledger.work + event.work, unclean: 0, waits: 0 },
+        ledger: {
+          ...ledger,
+          attempt: 0,
+          progressedAt: event.now,
+          work: ledger.work + event.work,
+          unclean: 0,
+          waits: 0,
+        },
       };
     }
     case "absent":

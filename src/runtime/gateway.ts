@@ -125,11 +125,18 @@ export class RuntimeGateway implements Gateway {
   async ended(key: AgentKey, turn: string): Promise<TurnEnd> {
     const { hub } = this.#runtime;
     while (!hub.closed) {
-      const landed = new Promise<void>((resolve) => hub.once(key, resolve));
-      const row = await this.#row(key, turn);
-      if (row?.status === "settled" && row.outcome) return endOf(row, row.outcome);
-      if (!row) throw notFound(turn);
-      await landed;
+      let forget = (): void => {};
+      const landed = new Promise<void>((resolve) => {
+        forget = hub.once(key, resolve);
+      });
+      try {
+        const row = await this.#row(key, turn);
+        if (row?.status === "settled" && row.outcome) return endOf(row, row.outcome);
+        if (!row) throw notFound(turn);
+        await landed;
+      } finally {
+        forget();
+      }
     }
     throw closed();
   }

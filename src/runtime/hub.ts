@@ -66,7 +66,10 @@ export class Hub {
     const listeners = this.#waiting.get(agent) ?? new Set();
     this.#waiting.set(agent, listeners);
     listeners.add(listener);
-    return () => listeners.delete(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#waiting.get(agent) === listeners) this.#waiting.delete(agent);
+    };
   }
 
   notify(agent: AgentKey): void {

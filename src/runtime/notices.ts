@@ -96,7 +96,8 @@ export class Notices {
           turn,
           step: notice.step,
           summary: notice.summary,
-          parts: stepParts(message, notice.at ?? notice.step),
+          // Copies: of a turn that runs, these are the parts of its log.
+          parts: structuredClone(stepParts(message, notice.at ?? notice.step)),
         };
       case "tool": {
         const part = await this.#toolPart(agent, notice, message);
@@ -125,7 +126,8 @@ export class Notices {
   async #toolPart(agent: Agent, notice: Extract<Notice, { kind: "tool" }>, message: UiMessage): Promise<Part | null> {
     const rows = await this.#services.store.ledger(agent.key, notice.turn);
     const label = rows.find((row) => row.ordinal === notice.ordinal)?.label;
-    return message.parts.findLast((part) => isToolPart(part) && part["toolCallId"] === label) ?? null;
+    const known = message.parts.findLast((part) => isToolPart(part) && part["toolCallId"] === label);
+    return known ? structuredClone(known) : null;
   }
 
   #sleep(ms: number): Promise<void> {

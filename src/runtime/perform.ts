@@ -223,8 +223,9 @@ function isStarted(agent: Agent, turn: Turn, ordinal: number, run: number): bool
   return agent.alive && call?.phase.kind === "started" && call.runs === run;
 }
 
+/** A copy: what users' code does to it changes nothing of the message. */
 function inputOf(agent: Agent, call: Call): unknown {
   const { log } = agent.memory;
   assert(log, "a turn in flight has a log");
-  return findTool(log.assembly, call.label)?.part["input"];
+  return structuredClone(findTool(log.assembly, call.label)?.part["input"]);
 }

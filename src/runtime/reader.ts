@@ -7,6 +7,8 @@ import type { Hub } from "./hub.ts";
 
 const pageBytes = 256 * 1024;
 
+type Found = { readonly kind: "slice"; readonly slice: Slice } | { readonly kind: "end" } | { readonly kind: "wait" };
+
 export class Reader implements TurnReader {
   readonly #store: Store;
   readonly #hub: Hub;
@@ -28,9 +30,13 @@ export class Reader implements TurnReader {
     while (!this.#closed && !this.#hub.closed) {
       // The hint is asked for before the data is looked at: what lands in between is not missed.
       const hint = this.#hint();
-      const found = await this.#look();
-      if (found.kind === "wait") await hint.landed;
-      hint.forget();
+      let found: Found;
+      try {
+        found = await this.#look();
+        if (found.kind === "wait") await hint.landed;
+      } finally {
+        hint.forget();
+      }
       if (found.kind === "end") return null;
       if (found.kind === "slice") {
         this.#next = found.slice.first + found.slice.texts.length;
@@ -56,7 +62,7 @@ export class Reader implements TurnReader {
     return { landed, forget: () => forget() };
   }
 
-  async #look(): Promise<{ kind: "slice"; slice: Slice } | { kind: "end" } | { kind: "wait" }> {
+  async #look(): Promise<Found> {
     const live = this.#hub.slice(this.#agent, this.#turn, this.#next);
     if (live) {
       if (live.slice.texts.length > 0) return { kind: "slice", slice: live.slice };

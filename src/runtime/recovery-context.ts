@@ -27,8 +27,9 @@ export async function recoveryContext(agent: Agent, turn: Turn, store: Store): P
     // A stream that showed nothing is none: what decides is what a reader has seen (R3).
     streamId: log.assembly.opened || log.closed.length > 0 ? `${turn.id}/${turn.attempt - 1}` : "",
     partialText,
-    partialParts,
-    recoveryData: turn.stash,
+    // Copies: users' code may do with them what it likes.
+    partialParts: structuredClone(partialParts),
+    recoveryData: structuredClone(turn.stash),
     messages: history.map(uiMessage),
     lastBody: row.body,
     createdAt: turn.startedAt,

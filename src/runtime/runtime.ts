@@ -9,6 +9,7 @@ import { PerdureError } from "../core/errors.ts";
 import type { AgentKey } from "../core/ids.ts";
 import type { Services } from "../ports/services.ts";
 import { type CommitResult, claimsMax } from "../ports/store.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 import { Agent } from "./agent.ts";
 import { closed } from "./closed.ts";
 import { Committer } from "./committer.ts";
@@ -49,7 +50,8 @@ export class Runtime {
   readonly #idle = new Map<Agent, () => void>();
   #phase: "new" | "open" | "draining" | "closed" = "new";
 
-  constructor(services: Services, options: RuntimeOptions = {}) {
+  constructor(given: Services, options: RuntimeOptions = {}) {
+    const services = { ...given, telemetry: harmless(given.telemetry) };
     this.services = services;
     this.#options = options;
     this.committer = new Committer(services.store, services.clock, services.timers);
@@ -115,7 +117,9 @@ export class Runtime {
     }
     await within(timers, graceMs, this.#finished());
     for (const agent of this.#live.values()) agent.retire();
-    await within(timers, Math.max(until - clock.elapsed(), 100), this.committer.drained());
+    // A load that is on its way gives its claim back: else an orderly end would count towards the quarantine.
+    const quiet = Promise.all([this.committer.drained(), Promise.allSettled(this.#loading.values())]);
+    await within(timers, Math.max(until - clock.elapsed(), 100), quiet);
     this.hub.close();
     for (const agent of [...this.#live.values()]) await this.#letGo(agent);
     this.#phase = "closed";
@@ -155,7 +159,7 @@ export class Runtime {
       throw error;
     });
     // A hook of the user's that fails or hangs must not keep an agent from being answered.
-    const started = await within(services.timers, startMs, behaviour.start()).catch(() => undefined);
+    const started = this.open && (await within(services.timers, startMs, behaviour.start()).catch(() => undefined));
     if (!this.open) {
       await services.store.release(key, epoch).catch(() => false);
       throw closed();
@@ -241,6 +245,19 @@ export class Runtime {
   #emit(type: string, agent: AgentKey, payload: Record<string, string | number>): void {
     this.services.telemetry.emit({ type, agent, at: this.services.clock.now(), payload });
   }
+}
+
+/** Whoever listens is a guest: what goes wrong there is not ours, and must not stop what was about to be done. */
+function harmless(telemetry: Telemetry): Telemetry {
+  return {
+    emit(event) {
+      try {
+        telemetry.emit(event);
+      } catch {
+        // Nobody is left to be told.
+      }
+    },
+  };
 }
 
 function quarantined(key: AgentKey): PerdureError {

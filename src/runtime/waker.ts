@@ -34,6 +34,8 @@ export class Waker {
   readonly #failing = new Map<AgentKey, Failing>();
   #open = true;
   #sweeping = false;
+  /** When the last sweep began. */
+  #sweptAt = 0;
   /** Asked for while a sweep was under way. */
   #again = false;
   #alarm: { readonly at: number; readonly cancel: () => void } | null = null;
@@ -89,6 +91,7 @@ export class Waker {
   }
 
   async #sweep(): Promise<void> {
+    this.#sweptAt = this.#now();
     const slots = new Set<Promise<unknown>>();
     let after: Due | undefined;
     while (this.#open) {
@@ -122,7 +125,8 @@ export class Waker {
     const now = this.#now();
     const beyond = { wake: now, agent: "\uffff" };
     const [next] = await this.#page(Number.MAX_SAFE_INTEGER, 1, beyond);
-    const retries = [...this.#failing.values()].map(({ until }) => until).filter((until) => until > now);
+    // A sweep takes its time: a backoff that ended meanwhile was not looked at by it.
+    const retries = [...this.#failing.values()].map(({ until }) => until).filter((until) => until > this.#sweptAt);
     const at = Math.min(next?.wake ?? Number.POSITIVE_INFINITY, ...retries);
     if (Number.isFinite(at)) this.#arm(at);
   }

@@ -200,10 +200,10 @@ describe("[F1] a call never rejects", () => {
     expect(lastOf(late)).toMatchObject({ fault: { kind: "cut" } });
   });
 
-  test("a tool choice that the model did not keep is a cut that says so", async () => {
+  test("a tool choice that the model did not keep is refused, and says so: a whole answer is not paid for again", async () => {
     const parts = await readAll(await called({ model: playing([...text, finish()]), toolChoice: "required" }));
     const last = lastOf(parts);
-    expect(last.kind === "fault" && last.fault.kind).toBe("cut");
+    expect(last.kind === "fault" && last.fault.kind).toBe("refused");
     expect(last.kind === "fault" && last.fault.message).toMatch(/tool/i);
   });
 });

@@ -33,7 +33,7 @@ describe("what is known of a step", () => {
     ["a file", [{ type: "file", mediaType: "text/plain", url: "data:,a" }], { other: true }],
     ["half a call", [half], call("cut")],
     ["a whole call", [half, whole], call("complete")],
-    ["a dynamic call", [{ ...whole, dynamic: true }], call("complete")],
+    ["a dynamic call", [{ ...whole, dynamic: true }], { calls: [{ ...call("complete").calls![0]!, dynamic: true }] }],
     ["a call with its output", [whole, output], call("settled")],
     [
       "a call with its error",

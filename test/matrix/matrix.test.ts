@@ -5,7 +5,9 @@ import { sqliteDisk } from "./disks.ts";
 function tell(name: string, report: Awaited<ReturnType<typeof crashMatrix>>): void {
   const { operations, singles, pairs, ms } = report;
   const writes = operations.filter((call) => call.write).length;
-  console.log(`${name}: ${operations.length} operations (${writes} writes), ${singles} singles, ${pairs} pairs, ${ms} ms`);
+  console.log(
+    `${name}: ${operations.length} operations (${writes} writes), ${singles} singles, ${pairs} pairs, ${ms} ms`,
+  );
 }
 
 describe("crash matrix", () => {

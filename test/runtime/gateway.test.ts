@@ -292,7 +292,7 @@ describe("damage", () => {
 
 describe("limits", () => {
   it("[L1] the state stays small over 200 turns of long text and tools", async () => {
-    const long = "x".repeat(1_000);
+    const long = "x".repeat(300);
     const play: Play = {
       tools: { look: { execute: async () => ({ found: long }) } },
       answer: (context) =>

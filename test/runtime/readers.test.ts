@@ -153,6 +153,29 @@ describe("a reader", () => {
     expect(await offsets(log.reader(from))).toEqual(seen);
   });
 
+  it("a store that cannot be read rejects the read; the next one goes on where it was, and nobody listens on", async () => {
+    const log = await Log.open();
+    await log.write(2, { tell: false, end: true });
+    let failures = 2;
+    const failing = overriding(log.store, {
+      chunks: (...asked) => (failures-- > 0 ? Promise.reject(new Error("busy")) : log.store.chunks(...asked)),
+    });
+    let listening = 0;
+    const once = log.hub.once.bind(log.hub);
+    log.hub.once = (agent, listener) => {
+      const forget = once(agent, listener);
+      listening++;
+      return () => {
+        listening--;
+        forget();
+      };
+    };
+    const reader = new Reader(failing, log.hub, "a", "t1", 0);
+    await expect(reader.read()).rejects.toThrow("busy");
+    await expect(reader.read()).rejects.toThrow("busy");
+    expect([await offsets(reader), listening]).toEqual([["0+2"], 0]);
+  });
+
   it("closing answers a read that waits, and every later one", async () => {
     const log = await Log.open();
     await log.write(1);

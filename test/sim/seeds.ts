@@ -9,4 +9,8 @@ export const seeds: readonly { readonly seed: number; readonly was: string }[] =
   { seed: 747, was: "an item of an answer that was refused in the middle was named in the next request (P6)" },
   { seed: 873, was: "a notice was taken for delivered because the store could not be read (H3)" },
   { seed: 22879, was: "half a repeat was shown because the answer broke off in it (V1)" },
+  { seed: 30196, was: "a command in the durable inbox was overtaken by the same message from a door (C3)" },
+  { seed: 8, was: "a turn that went on with a message used part ids of that message again (T7)" },
+  { seed: 233, was: "an answer that was refused in the middle was taken for a refused prefill, and said twice (P10)" },
+  { seed: 72321, was: "a backoff ended while a sweep waited for another agent, and nobody looked again (K3)" },
 ];

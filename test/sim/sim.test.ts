@@ -43,7 +43,11 @@ describe("seeded worlds", () => {
     const sim = ["scripts/sim.ts", "--seed", "7", "--trace"];
     const world = (): Promise<{ stdout: string }> => run(process.execPath, sim, { cwd: root, maxBuffer: 2 ** 26 });
     const [one, two] = await Promise.all([world(), world()]);
-    const trace = (text: string): string => text.split("\n").filter((line) => !line.includes("seeds/s")).join("\n");
+    const trace = (text: string): string =>
+      text
+        .split("\n")
+        .filter((line) => !line.includes("seeds/s"))
+        .join("\n");
     expect(trace(one.stdout)).toContain("commit play/a0");
     expect(trace(two.stdout)).toBe(trace(one.stdout));
     expect(trace(one.stdout)).toContain(await traceOf(7));

@@ -1,7 +1,7 @@
 // The table of SPEC R3, row by row and end to end: chunks of an answer that is cut, the fold, the decision, what is
 // shown, what is stored, and what the next request holds.
 import { describe, expect, test } from "vitest";
-import { storedParts } from "../../src/core/assembly.ts";
+import { findTool, storedParts } from "../../src/core/assembly.ts";
 import { modeOf } from "../../src/core/continuation.ts";
 import { buildRequest } from "../../src/core/request.ts";
 import { askForRest, callCut, callUnknown } from "../../src/core/texts.ts";
@@ -243,11 +243,8 @@ describe("a call whose process dies", () => {
     const bench = interrupted({}, [...says.call("pay", "a"), ...says.half("pay", "b")]);
     equip(bench, owed(bench, "equip")!);
     expect(states(bench)).toEqual(["started 1", "settled 0"]);
-    expect(bench.disk.logs.get("t1")?.findLast(({ type }) => type === "tool-input-error")).toMatchObject({
-      toolCallId: "b",
-      errorText: callCut,
-      input: {},
-    });
+    const error = { state: "output-error", errorText: callCut, input: {} };
+    expect(findTool(bench.log.assembly, "b")?.part).toMatchObject(error);
     endTool(bench, owed(bench, "execute")!, output("paid"));
     expect([ordered(bench), bench.turn.step]).toEqual(["rerun", 1]);
   });

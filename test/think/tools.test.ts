@@ -1,6 +1,6 @@
 /** Calls through the real engine: their checks, their recovery, and what the model and the client are told. */
 import { jsonSchema, type LanguageModel, type ToolSet, tool } from "ai";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   type ChatRecoveryContext,
@@ -9,18 +9,26 @@ import {
   type ToolCallContext,
   type ToolCallResultContext,
 } from "../../src/index.ts";
-import { type Chat, Gate, key, open, types } from "./kit.ts";
+import { type Chat, Gate, key, open, stores, types } from "./kit.ts";
 import { asked, call, calls, hang, type Script, says, script } from "./model.ts";
 import { input, type Paying, paying, type Recovery, type Seen, told } from "./paying.ts";
 
-describe("a death while a tool runs", () => {
+describe.each(stores)("a death while a tool runs, on $name", ({ parts }) => {
+  let over = async (): Promise<void> => {};
+  afterEach(() => over());
+  const place = (): ReturnType<typeof parts>["parts"] => {
+    const { parts: given, done } = parts();
+    over = done;
+    return given;
+  };
+
   /** The first run never ends, and the process dies in it. */
   async function died(parts: Paying): Promise<{ chat: Chat<Think>; runs: Seen[]; model: Script; turn: string }> {
     const { Class, runs, model } = paying({
       ...parts,
       run: (seen, n) => (n === 0 ? new Promise(() => {}) : (parts.run?.(seen, n) ?? "paid")),
     });
-    const chat = await open(Class);
+    const chat = await open(Class, place());
     const turn = await chat.submit("u1");
     await chat.time.until(() => runs.length > 0);
     await chat.restart();
@@ -92,7 +100,7 @@ describe("a death while a tool runs", () => {
       recovery: { reconcile: () => new Promise<never>(() => {}) },
       run: () => new Promise(() => {}),
     });
-    const chat = await open(Class);
+    const chat = await open(Class, place());
     const turn = await chat.submit("u1");
     await chat.time.until(() => runs.length > 0);
     await chat.restart();
@@ -115,7 +123,7 @@ describe("a death while a tool runs", () => {
       });
     }
     const model = script(calls(call("pay", { n: 1 })), says("done"));
-    const chat = await open(A);
+    const chat = await open(A, place());
     const turn = await chat.submit("u1");
     await chat.time.until(() => runs.length > 0);
     policies.shift();
@@ -138,7 +146,7 @@ describe("a death while a tool runs", () => {
       ),
       run: (_seen, n) => (n === 0 ? new Promise(() => {}) : "paid"),
     });
-    const chat = await open(Class);
+    const chat = await open(Class, place());
     const turn = await chat.submit("u1");
     await chat.time.until(() => runs.length > 0);
     await chat.time.advance(1_000);
@@ -163,7 +171,7 @@ describe("a death while a tool runs", () => {
         return "paid";
       },
     });
-    const chat = await open(Class);
+    const chat = await open(Class, place());
     const turn = await chat.submit("u1");
     await chat.time.until(() => answers.length > 0);
     // The old process lives on, and does not know yet.

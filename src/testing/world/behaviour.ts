@@ -14,9 +14,9 @@ import type {
 import type { HookManner, HookName } from "./faults.ts";
 import { checkHistory } from "./history.ts";
 import { ScriptedStream } from "./model.ts";
+import type { ModelPlan } from "./scenario.ts";
 import type { Scene } from "./scene.ts";
 import type { Owner } from "./schedule.ts";
-import type { ModelPlan } from "./scenario.ts";
 import { type Cue, cueOf } from "./script.ts";
 import { checkRequest } from "./strict.ts";
 import { ScriptedTools } from "./tools.ts";
@@ -52,7 +52,8 @@ export class ScriptedBehaviour implements Behaviour {
   async prepare(context: PrepareContext): Promise<PreparedStep> {
     const { mirror } = this.#scene;
     const row = mirror.turn(this.#agent, context.turn.id)?.row;
-    if (row?.status !== "running" && !this.#scene.zombies) this.#scene.fail("R1", `turn ${context.turn.id} is prepared, and is ${row?.status} on the disk`);
+    if (row?.status !== "running" && !this.#scene.zombies)
+      this.#scene.fail("R1", `turn ${context.turn.id} is prepared, and is ${row?.status} on the disk`);
     if (this.#owner.dead) this.#scene.fail("S1", "a dead process is asked to prepare");
     await this.#hook("prepare");
     return new ScriptedStep(this.#scene, this.#owner, this.#agent, this.#model, this.#tools, context);
@@ -60,10 +61,15 @@ export class ScriptedBehaviour implements Behaviour {
 
   async recover(context: RecoveryContext): Promise<{ readonly persist?: boolean; readonly continue?: boolean }> {
     const turn = this.#scene.mirror.turn(this.#agent, context.turn.id);
-    const shown = (turn?.chunks ?? []).map((chunk) => (chunk.type === "text-delta" ? String(chunk["delta"]) : "")).join("");
+    const shown = (turn?.chunks ?? [])
+      .map((chunk) => (chunk.type === "text-delta" ? String(chunk["delta"]) : ""))
+      .join("");
     // A log that goes on with a message shows that message too, once it is asked for.
     if (context.turn.kind === "submit" && context.partialText !== shown && !this.#scene.zombies) {
-      this.#scene.fail("H5", `onChatRecovery is told ${JSON.stringify(context.partialText)}, and ${JSON.stringify(shown)} was shown`);
+      this.#scene.fail(
+        "H5",
+        `onChatRecovery is told ${JSON.stringify(context.partialText)}, and ${JSON.stringify(shown)} was shown`,
+      );
     }
     const manner = await this.#hook("recover");
     return manner === "no" ? { continue: false } : {};
@@ -71,7 +77,8 @@ export class ScriptedBehaviour implements Behaviour {
 
   async beforeTool(context: ToolContext): Promise<ToolDecision> {
     const row = this.#scene.mirror.turn(this.#agent, context.turn)?.ledger.get(context.ordinal);
-    if (!row && !this.#scene.zombies) this.#scene.fail("R1", `beforeTool of ${context.turn}#${context.ordinal} before the call is durable`);
+    if (!row && !this.#scene.zombies)
+      this.#scene.fail("R1", `beforeTool of ${context.turn}#${context.ordinal} before the call is durable`);
     const { refusals } = this.#scene.cover;
     const call = `${context.turn}#${context.ordinal}`;
     // Until it has answered in time, it has not let the call run.
@@ -94,12 +101,15 @@ export class ScriptedBehaviour implements Behaviour {
   async notice(context: NoticeContext): Promise<void> {
     const { mirror, cover } = this.#scene;
     const due = mirror.agents.get(this.#agent)?.outbox.has(context.id);
-    if (!due && !this.#scene.zombies) this.#scene.fail("H3", `notice ${context.id} is delivered, and is not in the outbox`);
+    if (!due && !this.#scene.zombies)
+      this.#scene.fail("H3", `notice ${context.id} is delivered, and is not in the outbox`);
     if (context.kind === "response") {
       const row = mirror.turn(this.#agent, context.turn.id)?.row;
-      if (row?.status !== "settled") this.#scene.fail("R1", `the response of ${context.turn.id} is told before its end is durable`);
+      if (row?.status !== "settled")
+        this.#scene.fail("R1", `the response of ${context.turn.id} is told before its end is durable`);
     }
-    if (cover.heard(this.#owner.name, context.id) && !this.#scene.zombies) this.#scene.fail("H3", `notice ${context.id} is delivered twice by ${this.#owner.name}`);
+    if (cover.heard(this.#owner.name, context.id) && !this.#scene.zombies)
+      this.#scene.fail("H3", `notice ${context.id} is delivered twice by ${this.#owner.name}`);
     const manner = await this.#hook("notice", context.id);
     if (manner !== "late") cover.hear(this.#owner.name, context.id);
   }
@@ -131,7 +141,14 @@ class ScriptedStep implements PreparedStep {
   readonly #context: PrepareContext;
   readonly #cue: Cue | null;
 
-  constructor(scene: Scene, owner: Owner, agent: string, model: ModelPlan, tools: ScriptedTools, context: PrepareContext) {
+  constructor(
+    scene: Scene,
+    owner: Owner,
+    agent: string,
+    model: ModelPlan,
+    tools: ScriptedTools,
+    context: PrepareContext,
+  ) {
     this.#scene = scene;
     this.#owner = owner;
     this.#agent = agent;
@@ -147,13 +164,16 @@ class ScriptedStep implements PreparedStep {
   #ask(): Cue | null {
     const messages = this.#context.request(this.origin, this.profile);
     const again = this.#scene.dice("twice")() < 0.2 ? this.#context.request(this.origin, this.profile) : messages;
-    if (again !== messages && JSON.stringify(messages) !== JSON.stringify(again)) this.#scene.fail("P8", "a request built twice differs");
+    if (again !== messages && JSON.stringify(messages) !== JSON.stringify(again))
+      this.#scene.fail("P8", "a request built twice differs");
     return cueOf(this.#scene.scenario, messages);
   }
 
   tool(name: string): ReturnType<PreparedStep["tool"]> {
     const plan = this.#scene.scenario.tools.find((tool) => tool.name === name);
-    return plan && name !== this.#model.lacks ? { executable: true, policy: plan.policy, timeoutMs: plan.timeoutMs } : null;
+    return plan && name !== this.#model.lacks
+      ? { executable: true, policy: plan.policy, timeoutMs: plan.timeoutMs }
+      : null;
   }
 
   async call(): Promise<ModelStream> {
@@ -168,7 +188,8 @@ class ScriptedStep implements PreparedStep {
     const n = faults.count("model");
     const runs = cover.modelCall(turn.id);
     const ordered = agent.state?.turn?.id === turn.id ? agent.state.turn.runs : 0;
-    if (runs > ordered && !this.#scene.zombies) complain("R1", `model call ${runs} of ${turn.id} is made, and ${ordered} are durable`);
+    if (runs > ordered && !this.#scene.zombies)
+      complain("R1", `model call ${runs} of ${turn.id} is made, and ${ordered} are durable`);
     const fault = faults.find("model", ({ call }) => call === n);
     const cue = cueOf(scenario, messages);
     if (!cue || !this.#cue) {

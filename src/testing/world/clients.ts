@@ -6,8 +6,8 @@ import type { UiMessage } from "../../core/transcript.ts";
 import type { Submitted, TurnReader } from "../../ports/gateway.ts";
 import { between, type Dice } from "../prng.ts";
 import { ConnectionLost, digest, epochMs, type Machine, type Process } from "./machine.ts";
-import type { Scene } from "./scene.ts";
 import type { Cast, TurnPlan } from "./scenario.ts";
+import type { Scene } from "./scene.ts";
 
 export interface Promised {
   readonly agent: string;
@@ -42,7 +42,8 @@ export class Clients {
     this.busy++;
     work.then(
       () => this.busy--,
-      (error: unknown) => this.#scene.fail("C1", `a client failed: ${error instanceof Error ? error.stack : String(error)}`),
+      (error: unknown) =>
+        this.#scene.fail("C1", `a client failed: ${error instanceof Error ? error.stack : String(error)}`),
     );
   }
 
@@ -54,7 +55,10 @@ export class Clients {
         await this.#pause(plan.waitMs);
       }
       await this.#pause(plan.sendMs);
-      if (plan.note) await this.#again(`note before ${plan.id}`, ({ gateway }) => gateway.append(cast.key, [noteOf(plan)], "append"));
+      if (plan.note)
+        await this.#again(`note before ${plan.id}`, ({ gateway }) =>
+          gateway.append(cast.key, [noteOf(plan)], "append"),
+        );
       const dropped = plan.offline ? await this.#drop(cast.key, plan) : null;
       if (dropped) await this.#pause(between(this.#dice, 0, 300));
       const { turn } = await this.#submit(cast.key, plan);
@@ -105,7 +109,15 @@ export class Clients {
   async #drop(agent: string, plan: TurnPlan): Promise<string | null> {
     const turn = `turn_dropped_${plan.id}`;
     const hash = digest(canonical([messageOf(plan)]));
-    const command: Command = { v: 1, id: `message:${plan.id}`, hash, at: 0, kind: "submit", turn, messages: [messageOf(plan)] };
+    const command: Command = {
+      v: 1,
+      id: `message:${plan.id}`,
+      hash,
+      at: 0,
+      kind: "submit",
+      turn,
+      messages: [messageOf(plan)],
+    };
     return (await this.#machine.drop(agent, command)) ? turn : null;
   }
 
@@ -114,26 +126,33 @@ export class Clients {
     this.#scene.cover.stops.add(turn);
     const stopped = await this.#again(`stop ${turn}`, ({ gateway }) => gateway.stop(agent, turn));
     const row = this.#scene.mirror.turn(agent, turn)?.row;
-    if (stopped && row?.status !== "settled") this.#scene.fail("C12", `the stop of ${turn} is answered, and it is ${row?.status}`);
+    if (stopped && row?.status !== "settled")
+      this.#scene.fail("C12", `the stop of ${turn} is answered, and it is ${row?.status}`);
   }
 
   /** Asks for more once the turn has ended. Not asked twice: two requests are two turns. */
   async #more(cast: Cast, turn: string): Promise<void> {
     let last = turn;
     for (let times = 0; times < cast.more; times++) {
-      await this.#ended(cast.key, last);
-      const accepted = await this.#machine.ask("continue", ({ gateway }) => gateway.continue(cast.key)).catch(() => null);
+      // More of a text that was never finished may be the rest of it or something else: that is the model's choice.
+      if ((await this.#ended(cast.key, last)) !== "completed") return;
+      const accepted = await this.#machine
+        .ask("continue", ({ gateway }) => gateway.continue(cast.key))
+        .catch(() => null);
       if (!accepted) return;
       last = accepted.turn;
-      if (!this.#scene.mirror.turn(cast.key, last)) this.#scene.fail("C1", `turn ${last} is acknowledged and not durable`);
+      if (!this.#scene.mirror.turn(cast.key, last))
+        this.#scene.fail("C1", `turn ${last} is acknowledged and not durable`);
       this.#run(this.#read(cast.key, last));
     }
   }
 
-  async #ended(agent: string, turn: string): Promise<void> {
+  async #ended(agent: string, turn: string): Promise<string> {
     const end = await this.#again(`end of ${turn}`, ({ gateway }) => gateway.ended(agent, turn));
     const row = this.#scene.mirror.turn(agent, turn)?.row;
-    if (row?.outcome !== end.outcome) this.#scene.fail("R1", `the end of ${turn} is told as ${end.outcome}, and is ${row?.outcome}`);
+    if (row?.outcome !== end.outcome)
+      this.#scene.fail("R1", `the end of ${turn} is told as ${end.outcome}, and is ${row?.outcome}`);
+    return end.outcome;
   }
 
   /** Looks at the status now and then, until the turn has ended. */
@@ -142,7 +161,8 @@ export class Clients {
       await this.#pause(between(this.#dice, 1, 50) * 4 ** Math.floor(looks / 8));
       const status = await this.#again(`status of ${agent}`, ({ gateway }) => gateway.status(agent));
       if (status.status === "idle" && status.last?.turn === turn) {
-        if (this.#scene.mirror.turn(agent, turn)?.row.status !== "settled") this.#scene.fail("R1", `${agent} says idle before ${turn} has ended`);
+        if (this.#scene.mirror.turn(agent, turn)?.row.status !== "settled")
+          this.#scene.fail("R1", `${agent} says idle before ${turn} has ended`);
         return;
       }
     }
@@ -170,10 +190,19 @@ export class Clients {
   }
 
   /** True: seen to the end. False: the connection is gone. */
-  async #follow(agent: string, turn: string, reader: TurnReader, process: Process, from: number, seen: string[]): Promise<boolean> {
+  async #follow(
+    agent: string,
+    turn: string,
+    reader: TurnReader,
+    process: Process,
+    from: number,
+    seen: string[],
+  ): Promise<boolean> {
     let next = from;
     for (;;) {
-      const slice = await this.#machine.ask(`read ${turn} ${next}`, () => reader.read(), process).catch(() => "lost" as const);
+      const slice = await this.#machine
+        .ask(`read ${turn} ${next}`, () => reader.read(), process)
+        .catch(() => "lost" as const);
       if (slice === "lost") return false;
       if (slice === null) {
         if (isEnd(seen.at(-1))) return true;
@@ -181,7 +210,7 @@ export class Clients {
         return false;
       }
       if (slice.first !== next) this.#scene.fail("W2", `a reader of ${turn} at ${next} is given ${slice.first}`);
-      slice.texts.forEach((text, index) => this.#see(agent, turn, slice.first + index, text, seen));
+      for (const [index, text] of slice.texts.entries()) this.#see(agent, turn, slice.first + index, text, seen);
       next = slice.first + slice.texts.length;
       if (this.#dice() < 0.03) {
         reader.close();
@@ -193,8 +222,10 @@ export class Clients {
   /** What is seen is durable (R1), and was not something else before. */
   #see(agent: string, turn: string, offset: number, text: string, seen: string[]): void {
     const durable = this.#scene.mirror.turn(agent, turn)?.texts[offset];
-    if (durable !== text) this.#scene.fail("R1", `chunk ${offset} of ${turn} is shown as ${text}, and is ${durable} on the disk`);
-    if (offset < seen.length && seen[offset] !== text) this.#scene.fail("W1", `chunk ${offset} of ${turn} was ${seen[offset]} and is ${text}`);
+    if (durable !== text)
+      this.#scene.fail("R1", `chunk ${offset} of ${turn} is shown as ${text}, and is ${durable} on the disk`);
+    if (offset < seen.length && seen[offset] !== text)
+      this.#scene.fail("W1", `chunk ${offset} of ${turn} was ${seen[offset]} and is ${text}`);
     if (offset > seen.length) this.#scene.fail("W2", `chunk ${offset} of ${turn} follows ${seen.length}`);
     seen[offset] = text;
   }

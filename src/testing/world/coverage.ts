@@ -56,13 +56,16 @@ export class Coverage {
     const causes = this.interruptions.get(turn.id) ?? new Map<string, number>();
     causes.set(ledger.cause, (causes.get(ledger.cause) ?? 0) + 1);
     this.interruptions.set(turn.id, causes);
-    if (ledger.cause === "crash" && (causes.get("crash") ?? 0) > this.unclean) complain("I3", `turn ${turn.id} counts more deaths than there were`);
+    if (ledger.cause === "crash" && (causes.get("crash") ?? 0) > this.unclean)
+      complain("I3", `turn ${turn.id} counts more deaths than there were`);
   }
 
   #judge(ledger: IncidentLedger, was: IncidentLedger | null, complain: Complaint, turn: string): void {
     const before = was?.attempt ?? 0;
-    if (ledger.cause === "handover" && ledger.attempt > before) complain("I3", `a hand-over spent an attempt of ${turn}`);
-    if (ledger.cause === "busy" && ledger.attempt > before) complain("I4", `a wait that the provider asked for spent an attempt of ${turn}`);
+    if (ledger.cause === "handover" && ledger.attempt > before)
+      complain("I3", `a hand-over spent an attempt of ${turn}`);
+    if (ledger.cause === "busy" && ledger.attempt > before)
+      complain("I4", `a wait that the provider asked for spent an attempt of ${turn}`);
   }
 
   /** What is durable of the interrupted step: a row of the continuation table. */
@@ -72,7 +75,13 @@ export class Coverage {
     if (!turn || !mirror) return;
     this.deaths.set(turn.id, (this.deaths.get(turn.id) ?? 0) + 1);
     if (turn.phase.kind === "recovering" || turn.phase.kind === "failing") this.mark(`row: ${turn.phase.kind}`);
-    else this.mark(`row: ${rowOf(mirror, turn.calls.map((call) => call.phase.kind))}`);
+    else
+      this.mark(
+        `row: ${rowOf(
+          mirror,
+          turn.calls.map((call) => call.phase.kind),
+        )}`,
+      );
   }
 }
 
@@ -81,7 +90,8 @@ function ledgerOf(incident: NonNullable<AgentState["turn"]>["incident"]): Incide
 }
 
 function rowOf(turn: TurnMirror, phases: readonly string[]): string {
-  if (phases.includes("started")) return phases.includes("settled") ? "a call started, another settled" : "a call started, no result";
+  if (phases.includes("started"))
+    return phases.includes("settled") ? "a call started, another settled" : "a call started, no result";
   if (phases.includes("reconciling")) return "a call is reconciled";
   if (phases.includes("gating")) return "a call is gated";
   const closed = turn.chunks.findLastIndex((chunk) => chunk.type === "finish-step");

@@ -9,7 +9,17 @@ import type { Json } from "../../core/json.ts";
 import type { Command, LedgerRow, PlacedMessage, Tombstone, TurnRow } from "../../core/records.ts";
 import type { StoredMessage } from "../../core/transcript.ts";
 import type { Accepted, Directory, Due } from "../../ports/directory.ts";
-import type { AgentCommit, Claim, CommitResult, Head, Loaded, OwnerLabel, RetentionLimits, SegmentPage, Store } from "../../ports/store.ts";
+import type {
+  AgentCommit,
+  Claim,
+  CommitResult,
+  Head,
+  Loaded,
+  OwnerLabel,
+  RetentionLimits,
+  SegmentPage,
+  Store,
+} from "../../ports/store.ts";
 import type { Scene } from "./scene.ts";
 import type { Owner } from "./schedule.ts";
 
@@ -51,7 +61,11 @@ export class Facade implements Store, Directory {
     return this.#call("load", agent, () => this.#load(agent));
   }
   commit(batch: readonly AgentCommit[]): Promise<readonly CommitResult[]> {
-    return this.#call("commit", () => batch.map(describe).join(" "), () => this.#commit(batch));
+    return this.#call(
+      "commit",
+      () => batch.map(describe).join(" "),
+      () => this.#commit(batch),
+    );
   }
   release(agent: AgentKey, epoch: number): Promise<boolean> {
     return this.#call("release", agent, () => this.#inner.release(agent, epoch));
@@ -165,7 +179,12 @@ export class Facade implements Store, Directory {
 }
 
 function unavailable(): PerdureError {
-  return new PerdureError({ code: "STORE_UNAVAILABLE", message: "The store does not answer.", next: "It is tried again.", retriable: true });
+  return new PerdureError({
+    code: "STORE_UNAVAILABLE",
+    message: "The store does not answer.",
+    next: "It is tried again.",
+    retriable: true,
+  });
 }
 
 function describe(item: AgentCommit): string {

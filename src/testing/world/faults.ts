@@ -5,9 +5,7 @@
 import { between, type Dice, pick, prng, seedOf } from "../prng.ts";
 
 /** When: before the n-th step of the world; or before or after the n-th call of the store. */
-export type Strike =
-  | { readonly step: number }
-  | { readonly call: number; readonly side: "before" | "after" };
+export type Strike = { readonly step: number } | { readonly call: number; readonly side: "before" | "after" };
 
 export type HookName = "start" | "prepare" | "recover" | "beforeTool" | "mapError" | "notice";
 
@@ -24,7 +22,13 @@ export type Fault =
   /** Somebody else claims an agent that is in memory. */
   | { readonly kind: "fence"; readonly at: Strike; readonly agent: number }
   /** The n-th model call goes wrong after some of its parts. */
-  | { readonly kind: "model"; readonly call: number; readonly manner: ModelManner; readonly after: number; readonly retryAfterMs?: number }
+  | {
+      readonly kind: "model";
+      readonly call: number;
+      readonly manner: ModelManner;
+      readonly after: number;
+      readonly retryAfterMs?: number;
+    }
   | { readonly kind: "hook"; readonly hook: HookName; readonly ask: number; readonly manner: HookManner }
   | { readonly kind: "tool"; readonly run: number; readonly manner: ToolManner }
   /** The n-th answer to a client is lost on its way. */
@@ -45,7 +49,8 @@ export function faultsOf(seed: number): readonly Fault[] {
     step += between(dice, 1, pick(dice, [20, 80, 200]));
     faults.push(end(dice, step));
   }
-  for (let n = some(2); n > 0; n--) faults.push({ kind: "outage", at: strike(dice), ms: pick(dice, [5, 50, 3_000, 120_000]), reads: dice() < 0.3 });
+  for (let n = some(2); n > 0; n--)
+    faults.push({ kind: "outage", at: strike(dice), ms: pick(dice, [5, 50, 3_000, 120_000]), reads: dice() < 0.3 });
   for (let n = some(3); n > 0; n--) faults.push({ kind: "ambiguous", commit: between(dice, 1, 30) });
   if (rate > 1 && dice() < 0.2) faults.push({ kind: "fence", at: strike(dice), agent: between(dice, 0, 1) });
   for (let n = some(4); n > 0; n--) faults.push(modelFault(dice));
@@ -69,12 +74,32 @@ function strike(dice: Dice): Strike {
 function modelFault(dice: Dice): Fault {
   const manner = pick<ModelManner>(dice, ["busy", "busy", "cut", "cut", "cut", "cut", "refused", "hangs"]);
   const wait = manner === "busy" && dice() < 0.5 ? { retryAfterMs: pick(dice, [0, 700, 20_000]) } : {};
-  return { kind: "model", call: between(dice, 1, 8), manner, after: manner === "busy" ? 0 : between(dice, 0, 25), ...wait };
+  return {
+    kind: "model",
+    call: between(dice, 1, 8),
+    manner,
+    after: manner === "busy" ? 0 : between(dice, 0, 25),
+    ...wait,
+  };
 }
 
 function hookFault(dice: Dice): Fault {
-  const hook = pick<HookName>(dice, ["start", "prepare", "recover", "recover", "recover", "beforeTool", "mapError", "notice"]);
-  return { kind: "hook", hook, ask: between(dice, 1, 5), manner: pick<HookManner>(dice, ["throws", "hangs", "late", "no"]) };
+  const hook = pick<HookName>(dice, [
+    "start",
+    "prepare",
+    "recover",
+    "recover",
+    "recover",
+    "beforeTool",
+    "mapError",
+    "notice",
+  ]);
+  return {
+    kind: "hook",
+    hook,
+    ask: between(dice, 1, 5),
+    manner: pick<HookManner>(dice, ["throws", "hangs", "late", "no"]),
+  };
 }
 
 function toolFault(dice: Dice): Fault {
@@ -104,7 +129,10 @@ export class FaultBook {
   }
 
   /** The first fault that fits, which is told of. */
-  find<K extends Fault["kind"]>(kind: K, fits: (fault: Extract<Fault, { kind: K }>) => boolean): Extract<Fault, { kind: K }> | null {
+  find<K extends Fault["kind"]>(
+    kind: K,
+    fits: (fault: Extract<Fault, { kind: K }>) => boolean,
+  ): Extract<Fault, { kind: K }> | null {
     for (const fault of this.list) {
       if (fault.kind !== kind || !fits(fault as Extract<Fault, { kind: K }>)) continue;
       this.strike(kind);

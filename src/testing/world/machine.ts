@@ -2,13 +2,13 @@
 import { createHash } from "node:crypto";
 import type { Command } from "../../core/records.ts";
 import type { Ids } from "../../ports/clock.ts";
-import { Runtime } from "../../runtime/runtime.ts";
 import { RuntimeGateway } from "../../runtime/gateway.ts";
+import { Runtime } from "../../runtime/runtime.ts";
 import { ScriptedBehaviour } from "./behaviour.ts";
 import { Facade, type FullStore } from "./facade.ts";
+import type { ModelPlan } from "./scenario.ts";
 import type { Scene } from "./scene.ts";
 import type { Owner } from "./schedule.ts";
-import type { ModelPlan } from "./scenario.ts";
 
 /** What survives a process. */
 export interface Disk {
@@ -74,7 +74,14 @@ export class Machine {
       },
       { idleMs: scenario.idleMs },
     );
-    this.current = { owner, store: inner, runtime, gateway: new RuntimeGateway(runtime), asked: new Set(), closing: false };
+    this.current = {
+      owner,
+      store: inner,
+      runtime,
+      gateway: new RuntimeGateway(runtime),
+      asked: new Set(),
+      closing: false,
+    };
     runtime.start();
   }
 
@@ -104,11 +111,16 @@ export class Machine {
     void process.runtime.handOver(graceMs).then(() => {
       if (process.owner.dead || this.current !== process) return;
       this.current = null;
-      if (!this.#scene.zombies && schedule.now - begun > 2 * graceMs + 200_000) this.#scene.fail("K4", "a hand-over took longer than its grace");
+      if (!this.#scene.zombies && schedule.now - begun > 2 * graceMs + 200_000)
+        this.#scene.fail("K4", "a hand-over took longer than its grace");
       process.owner.dead = true;
       this.#lose(process);
       this.#handedOver(process.owner.name);
-      schedule.put({ owner: outside, label: `${process.owner.name} has handed over`, run: () => process.store.close() });
+      schedule.put({
+        owner: outside,
+        label: `${process.owner.name} has handed over`,
+        run: () => process.store.close(),
+      });
       this.start(downMs);
     });
   }
@@ -125,7 +137,8 @@ export class Machine {
     if (left.length === 0) return;
     cover.unclean++;
     const refused = outage.until > schedule.now - 10_000;
-    if (!refused && !zombies) this.#scene.fail("K4", `after a hand-over ${left[0]?.key} is ${left[0]?.state?.turn?.phase.kind}`);
+    if (!refused && !zombies)
+      this.#scene.fail("K4", `after a hand-over ${left[0]?.key} is ${left[0]?.state?.turn?.phase.kind}`);
   }
 
   /** The process stops; another one takes its disk; then it goes on for a while, as if nothing had been. */
@@ -139,9 +152,12 @@ export class Machine {
     schedule.freeze(process.owner);
     this.#lose(process);
     this.start(downMs);
+    const exit = (): void => {
+      process.owner.dead = true;
+    };
     const thaw = (): void => {
       schedule.thaw(process.owner);
-      schedule.after(zombieMs, { owner: outside, label: `${process.owner.name} exits`, run: () => void (process.owner.dead = true) });
+      schedule.after(zombieMs, { owner: outside, label: `${process.owner.name} exits`, run: exit });
     };
     schedule.after(downMs + thawMs, { owner: outside, label: `${process.owner.name} thaws`, run: thaw });
   }
@@ -169,7 +185,8 @@ export class Machine {
   ask<T>(label: string, call: (process: Process) => Promise<T>, on?: Process): Promise<T> {
     const { schedule, outside, faults } = this.#scene;
     return new Promise((resolve, reject) => {
-      const lost = (): void => schedule.put({ owner: outside, label: `  lost: ${label}`, run: () => reject(new ConnectionLost()) });
+      const lost = (): void =>
+        schedule.put({ owner: outside, label: `  lost: ${label}`, run: () => reject(new ConnectionLost()) });
       const arrive = (): void => {
         const process = this.current;
         if (!process || (on && process !== on)) return lost();

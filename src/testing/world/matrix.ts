@@ -99,7 +99,9 @@ class Matrix {
       const result = await runWorld({ seed, scenario, faults, disk, bootMs: 1, dump: points.length < 2 });
       if (result.violation) {
         const { rule, text } = result.violation;
-        this.failures.push(`[${rule}] on ${disk.name}, ${points.map(({ call, side }) => `${side} ${call}`).join(" and ")}: ${text}`);
+        this.failures.push(
+          `[${rule}] on ${disk.name}, ${points.map(({ call, side }) => `${side} ${call}`).join(" and ")}: ${text}`,
+        );
       }
       return result;
     } finally {
@@ -109,7 +111,16 @@ class Matrix {
 }
 
 const step: StepPlan = { reasoning: "", text: "", calls: [], finish: "stop" };
-const turn: Omit<TurnPlan, "id" | "steps"> = { waitMs: null, sendMs: 0, repeat: false, conflict: false, stopMs: null, insists: false, note: false, offline: false };
+const turn: Omit<TurnPlan, "id" | "steps"> = {
+  waitMs: null,
+  sendMs: 0,
+  repeat: false,
+  conflict: false,
+  stopMs: null,
+  insists: false,
+  note: false,
+  offline: false,
+};
 const tool = { timeoutMs: 60_000, workMs: 5, preliminary: 0 };
 
 /** Reasoning, text, two parallel tools, text; and a second message that comes in while the first is answered. */

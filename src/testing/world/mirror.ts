@@ -124,9 +124,12 @@ export class Mirror {
     agent.state = state;
     this.durable.add(state);
     if (before && state.now < before.now) this.#complain("I6", `time of ${agent.key} went back`);
-    if (item.seq % 8 === 0 && JSON.stringify(state).length > limits.stateBytesMax) this.#complain("L1", `the state of ${agent.key} is too large`);
-    if (item.state?.wake !== nextWake(state)) this.#complain("ST5", `the wake of ${agent.key} is not what its state asks for`);
-    if (state.turn && nextWake(state) === null) this.#complain("I8", `${agent.key} has a turn in flight and no wake: ${state.turn.phase.kind}`);
+    if (item.seq % 8 === 0 && JSON.stringify(state).length > limits.stateBytesMax)
+      this.#complain("L1", `the state of ${agent.key} is too large`);
+    if (item.state?.wake !== nextWake(state))
+      this.#complain("ST5", `the wake of ${agent.key} is not what its state asks for`);
+    if (state.turn && nextWake(state) === null)
+      this.#complain("I8", `${agent.key} has a turn in flight and no wake: ${state.turn.phase.kind}`);
     if (state.turn && state.turn.phase.kind !== "handed-over" && nextDeadline(state) === null) {
       this.#complain("I8", `${agent.key} waits for something that has no deadline: ${state.turn.phase.kind}`);
     }
@@ -152,8 +155,10 @@ export class Mirror {
     }
     const rank = { queued: 0, running: 1, settled: 2 } as const;
     if (known.row.status === "settled") this.#complain("T1", `turn ${row.id} was settled and is written again`);
-    if (rank[row.status] < rank[known.row.status]) this.#complain("T1", `turn ${row.id} went from ${known.row.status} to ${row.status}`);
-    if (known.row.status !== "queued" && row.messageId !== known.row.messageId) this.#complain("T2", `turn ${row.id} changed its message`);
+    if (rank[row.status] < rank[known.row.status])
+      this.#complain("T1", `turn ${row.id} went from ${known.row.status} to ${row.status}`);
+    if (known.row.status !== "queued" && row.messageId !== known.row.messageId)
+      this.#complain("T2", `turn ${row.id} changed its message`);
     known.row = row;
     if (row.status === "running") known.startedMs = this.#now();
     if (row.status === "settled") known.endedMs = this.#now();
@@ -162,7 +167,8 @@ export class Mirror {
   #append(agent: AgentMirror, turn: string, first: number, chunks: readonly Chunk[]): void {
     const known = agent.turns.get(turn);
     if (!known) return this.#complain("T4", `chunks of an unknown turn ${turn}`);
-    if (first !== known.texts.length) this.#complain("T4", `the log of ${turn} has ${known.texts.length} chunks and goes on at ${first}`);
+    if (first !== known.texts.length)
+      this.#complain("T4", `the log of ${turn} has ${known.texts.length} chunks and goes on at ${first}`);
     for (const chunk of chunks) {
       const text = JSON.stringify(chunk);
       known.texts.push(text);
@@ -179,7 +185,8 @@ export class Mirror {
         return;
       case "place":
         if (known) known.depth = write.depth;
-        if (agent.placed.length !== write.depth) this.#complain("T12", `message ${write.id} is placed at ${write.depth} of ${agent.placed.length}`);
+        if (agent.placed.length !== write.depth)
+          this.#complain("T12", `message ${write.id} is placed at ${write.depth} of ${agent.placed.length}`);
         agent.placed.push(write.id);
         return;
       case "parts":
@@ -197,7 +204,8 @@ export class Mirror {
     const turn = agent.turns.get(row.turn);
     if (!turn) return this.#complain("C4", `a call of an unknown turn ${row.turn}`);
     const known = turn.ledger.get(row.ordinal);
-    if (!known && row.ordinal !== turn.ledger.size) this.#complain("C4", `call ${row.turn}#${row.ordinal} is not the next one`);
+    if (!known && row.ordinal !== turn.ledger.size)
+      this.#complain("C4", `call ${row.turn}#${row.ordinal} is not the next one`);
     if (known) this.#ledgerStep(known, row);
     turn.ledger.set(row.ordinal, row);
   }
@@ -207,11 +215,13 @@ export class Mirror {
     const { late: _a, ...before } = known;
     const { late: _b, ...after } = row;
     const ended = known.state === "settled" || known.state === "unknown";
-    if (ended && canonical(before) !== canonical(after)) this.#complain("C7", `${name} had ended as ${known.state} and is ${row.state}`);
+    if (ended && canonical(before) !== canonical(after))
+      this.#complain("C7", `${name} had ended as ${known.state} and is ${row.state}`);
     if (known.key !== row.key) this.#complain("C6", `${name} changed its key`);
     if (known.label !== row.label || known.tool !== row.tool) this.#complain("C4", `${name} became another call`);
     if (row.runs < known.runs) this.#complain("C6", `${name} forgot a run`);
-    if (row.state === "started" && row.runs > 1 && row.policy === "report") this.#complain("C6", `${name} is run again, and its tool is to be reported`);
+    if (row.state === "started" && row.runs > 1 && row.policy === "report")
+      this.#complain("C6", `${name} is run again, and its tool is to be reported`);
   }
 
   /** The end of a turn is one commit (T3). */
@@ -222,12 +232,14 @@ export class Mirror {
       if (!turn?.grammar.ended) this.#complain("T3", `turn ${row.id} is settled and its log has no end`);
       if (agent.state?.turn?.id === row.id) this.#complain("T3", `turn ${row.id} is settled and in flight`);
       for (const call of turn?.ledger.values() ?? []) {
-        if (call.state === "announced" || call.state === "started") this.#complain("T5", `turn ${row.id} ended before its call ${call.ordinal}`);
+        if (call.state === "announced" || call.state === "started")
+          this.#complain("T5", `turn ${row.id} ended before its call ${call.ordinal}`);
       }
     }
     for (const { turn } of item.chunks ?? []) {
       const known = agent.turns.get(turn);
-      if (known?.grammar.ended && known.row.status !== "settled") this.#complain("T3", `the log of ${turn} has ended and its row has not`);
+      if (known?.grammar.ended && known.row.status !== "settled")
+        this.#complain("T3", `the log of ${turn} has ended and its row has not`);
     }
   }
 }

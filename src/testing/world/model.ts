@@ -4,9 +4,9 @@ import type { Chunk } from "../../core/transcript.ts";
 import type { ModelPart, ModelStream } from "../../ports/behaviour.ts";
 import { between, type Dice } from "../prng.ts";
 import type { Fault } from "./faults.ts";
+import type { CallPlan, ModelPlan } from "./scenario.ts";
 import type { Scene } from "./scene.ts";
 import type { Owner } from "./schedule.ts";
-import type { CallPlan, ModelPlan } from "./scenario.ts";
 import type { Cue } from "./script.ts";
 import { signatureOf } from "./strict.ts";
 
@@ -16,7 +16,6 @@ export class ScriptedStream implements ModelStream {
   readonly #scene: Scene;
   readonly #owner: Owner;
   readonly #name: string;
-  readonly #model: ModelPlan;
   readonly #parts: Spoken[];
   readonly #fault: ModelFault | null;
   #given = 0;
@@ -25,7 +24,6 @@ export class ScriptedStream implements ModelStream {
     this.#scene = scene;
     this.#owner = owner;
     this.#name = name;
-    this.#model = model;
     this.#fault = fault;
     this.#parts = new Speaker(scene, name, model, cue, fault?.manner === "hangs").speak();
   }
@@ -103,7 +101,8 @@ class Speaker {
   }
 
   #say(part: ModelPart, quick = false): void {
-    const gapMs = quick || this.#model.gapMsMax === 0 || this.#dice() < 0.5 ? 0 : between(this.#dice, 1, this.#model.gapMsMax);
+    const gapMs =
+      quick || this.#model.gapMsMax === 0 || this.#dice() < 0.5 ? 0 : between(this.#dice, 1, this.#model.gapMsMax);
     this.#out.push({ part, gapMs, items: this.#items });
   }
 
@@ -119,7 +118,8 @@ class Speaker {
   }
 
   #sources(count: number): void {
-    for (let n = 0; n < count; n++) this.#chunk({ type: "source-url", sourceId: `${this.#name}.${n}`, url: "https://example.com/" });
+    for (let n = 0; n < count; n++)
+      this.#chunk({ type: "source-url", sourceId: `${this.#name}.${n}`, url: "https://example.com/" });
   }
 
   #text(text: string, base: string): void {

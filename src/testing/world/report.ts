@@ -19,7 +19,12 @@ export async function explain(failed: WorldResult, linesMax = 60): Promise<strin
   const all = faultsOf(failed.seed);
   const kept = faults.map((fault) => all.findIndex((candidate) => JSON.stringify(candidate) === JSON.stringify(fault)));
   const lines: string[] = [];
-  const shown = await runWorld({ seed: failed.seed, scenario: failed.scene.scenario, faults, onStep: (line) => lines.push(line) });
+  const shown = await runWorld({
+    seed: failed.seed,
+    scenario: failed.scene.scenario,
+    faults,
+    onStep: (line) => lines.push(line),
+  });
   const { violation } = shown.violation ? shown : failed;
   return [
     `[${violation?.rule}] ${violation?.text}`,

@@ -1,8 +1,9 @@
 /** Scenario: who plays in a world, and what each of them would do if nothing ever failed. Data, made from the seed. */
-import type { ModelProfile } from "../../core/profile.ts";
-import type { RecoveryKind } from "../../core/records.ts";
+
 import type { RecoveryPolicy } from "../../core/policy.ts";
 import { resolvePolicy } from "../../core/policy.ts";
+import type { ModelProfile } from "../../core/profile.ts";
+import type { RecoveryKind } from "../../core/records.ts";
 import type { NoticeKind } from "../../ports/behaviour.ts";
 import { between, type Dice, pick, prng, seedOf } from "../prng.ts";
 
@@ -11,7 +12,12 @@ export interface Scenario {
   /** The n-th incarnation runs the n-th model; the last one stays. A deploy may change it. */
   readonly models: readonly ModelPlan[];
   readonly tools: readonly ToolPlan[];
-  readonly asks: { readonly recovery: boolean; readonly beforeTool: boolean; readonly error: boolean; readonly notices: readonly NoticeKind[] };
+  readonly asks: {
+    readonly recovery: boolean;
+    readonly beforeTool: boolean;
+    readonly error: boolean;
+    readonly notices: readonly NoticeKind[];
+  };
   readonly policy: RecoveryPolicy;
   readonly idleMs: number;
 }
@@ -122,7 +128,11 @@ function policyOf(dice: Dice): RecoveryPolicy {
 function castOf(dice: Dice, index: number): Cast {
   const turns = between(dice, 1, 3);
   const more = dice() < 0.15 ? between(dice, 1, 2) : 0;
-  return { key: `play/a${index}`, more, turns: Array.from({ length: turns }, (_, n) => turnOf(dice, `a${index}t${n}`, n)) };
+  return {
+    key: `play/a${index}`,
+    more,
+    turns: Array.from({ length: turns }, (_, n) => turnOf(dice, `a${index}t${n}`, n)),
+  };
 }
 
 function turnOf(dice: Dice, id: string, index: number): TurnPlan {
@@ -143,20 +153,28 @@ function turnOf(dice: Dice, id: string, index: number): TurnPlan {
 
 function stepOf(dice: Dice, id: string, last: boolean): StepPlan {
   const count = last ? 0 : pick(dice, [1, 1, 1, 2, 2, 3]);
-  const calls = Array.from({ length: count }, (_, n) => ({ id: `${id}c${n}`, tool: pick(dice, ["pay", "lookup", "book", "gone"].slice(0, dice() < 0.9 ? 3 : 4)) }));
+  const calls = Array.from({ length: count }, (_, n) => ({
+    id: `${id}c${n}`,
+    tool: pick(dice, ["pay", "lookup", "book", "gone"].slice(0, dice() < 0.9 ? 3 : 4)),
+  }));
   const text = last || dice() < 0.7 ? proseOf(dice, id, between(dice, 1, 14)) : "";
   const finish = last ? pick(dice, ["stop", "stop", "stop", "stop", "length", "content-filter"]) : "tool-calls";
-  return { ...(dice() < 0.1 ? { sources: between(dice, 1, 2) } : {}), reasoning: dice() < 0.4 ? proseOf(dice, `${id}r`, between(dice, 1, 6)) : "", text, calls, finish };
+  return {
+    ...(dice() < 0.1 ? { sources: between(dice, 1, 2) } : {}),
+    reasoning: dice() < 0.4 ? proseOf(dice, `${id}r`, between(dice, 1, 6)) : "",
+    text,
+    calls,
+    finish,
+  };
 }
 
 /** Words that tell where they stand, with the odd run of white space. */
 function proseOf(dice: Dice, id: string, words: number): string {
   const gaps = [" ", " ", " ", " ", "\n", "  "];
   const begin = dice() < 0.15 ? pick(dice, gaps) : "";
-  return Array.from({ length: words }, (_, n) => `${id}.${n}${"abcdefgh".slice(0, between(dice, 0, 8))}`).reduce(
-    (text, word) => text + pick(dice, gaps) + word,
-    begin,
-  ).slice(begin === "" ? 1 : 0);
+  return Array.from({ length: words }, (_, n) => `${id}.${n}${"abcdefgh".slice(0, between(dice, 0, 8))}`)
+    .reduce((text, word) => text + pick(dice, gaps) + word, begin)
+    .slice(begin === "" ? 1 : 0);
 }
 
 function modelOf(dice: Dice, index: number): ModelPlan {

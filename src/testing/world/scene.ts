@@ -4,8 +4,8 @@ import { Coverage } from "./coverage.ts";
 import { EffectLog } from "./effects.ts";
 import { type Fault, FaultBook } from "./faults.ts";
 import { Mirror } from "./mirror.ts";
-import { type Owner, Schedule } from "./schedule.ts";
 import type { Scenario } from "./scenario.ts";
+import { type Owner, Schedule } from "./schedule.ts";
 import { Speech } from "./speech.ts";
 
 export interface Violation {
@@ -43,7 +43,11 @@ export class Scene {
     this.schedule = new Schedule(this.dice("schedule"), onStep);
     this.faults = new FaultBook(faults);
     const complain = (rule: string, text: string): void => this.fail(rule, text);
-    this.mirror = new Mirror(complain, () => this.schedule.now, (agent, before) => this.cover.state(agent, before, complain));
+    this.mirror = new Mirror(
+      complain,
+      () => this.schedule.now,
+      (agent, before) => this.cover.state(agent, before, complain),
+    );
     this.effects = new EffectLog(complain);
     this.speech = new Speech(complain);
   }
@@ -67,8 +71,10 @@ export class Scene {
   quarantine(agent: string): void {
     this.quarantined = true;
     this.cover.mark("quarantined");
-    const ends = this.cover.unclean;
-    if (ends < 3) this.fail("K3", `${agent} is quarantined after ${ends} deaths`);
+    // A claim cannot be given back while a command waits in the inbox, nor when the store answers nothing.
+    const ends = this.cover.unclean + this.faults.list.filter((fault) => fault.kind === "hand-over").length;
+    const kept = this.faults.list.some((fault) => (fault.kind === "outage" && fault.reads) || fault.kind === "hook");
+    if (ends < 3 && !kept) this.fail("K3", `${agent} is quarantined after ${ends} deaths`);
   }
 
   /** The first violation ends the world. */

@@ -35,7 +35,7 @@ export class Schedule {
   steps = 0;
   readonly #dice: Dice;
   readonly #onStep: ((line: string) => void) | undefined;
-  #ready: Step[] = [];
+  readonly #ready: Step[] = [];
   #timers: Timer[] = [];
   /** Steps of frozen owners. */
   #held: Step[] = [];

@@ -34,11 +34,20 @@ export function cueOf(scenario: Scenario, messages: readonly UiMessage[]): Cue |
 
 /** What is said when there is nothing in the script, and more is asked for. */
 function moreOf(plan: TurnPlan, times: number): StepPlan {
-  return { reasoning: `${plan.id}m${times}`, text: `And ${times} more of ${plan.id}. That is all there is.`, calls: [], finish: "stop" };
+  return {
+    reasoning: `${plan.id}m${times}`,
+    text: `And ${times} more of ${plan.id}. That is all there is.`,
+    calls: [],
+    finish: "stop",
+  };
 }
 
 export function planOf(scenario: Scenario, message: UiMessage | undefined): TurnPlan | undefined {
-  const id = message && textOf(message).replace(/^play /, "").split(" ")[0];
+  const id =
+    message &&
+    textOf(message)
+      .replace(/^play /, "")
+      .split(" ")[0];
   return scenario.agents.flatMap((cast) => cast.turns).find((turn) => turn.id === id);
 }
 

@@ -1,8 +1,8 @@
 /** Scripted tools: each does one thing to the world, which counts it. They wait, fail, hang and come late as told. */
 import type { Reconciled, ToolRun } from "../../ports/behaviour.ts";
+import type { ToolPlan } from "./scenario.ts";
 import type { Scene } from "./scene.ts";
 import type { Owner } from "./schedule.ts";
-import type { ToolPlan } from "./scenario.ts";
 
 export class ScriptedTools {
   readonly #scene: Scene;
@@ -29,7 +29,8 @@ export class ScriptedTools {
       yield { final: false, output: { part } };
       await schedule.pause(this.#owner, `${name} goes on`);
     }
-    if (plan.policy === "reconcile" && !(await call.stillOwner())) throw new Error("this process is not the owner any more");
+    if (plan.policy === "reconcile" && !(await call.stillOwner()))
+      throw new Error("this process is not the owner any more");
     this.#perform(plan, call);
     await schedule.pause(this.#owner, `${name} has done it`);
     if (fault === "throws-after") throw new Error("the tool failed, and had done it");
@@ -59,10 +60,12 @@ export class ScriptedTools {
     const row = this.#scene.mirror.turn(this.#agent, call.turn)?.ledger.get(call.ordinal);
     if (!row || row.runs < call.run) return this.#scene.fail("R1", `${name} runs before its start is durable`);
     if (row.key !== call.idempotencyKey) this.#scene.fail("C6", `${name} runs under another key than its ledger has`);
-    if (this.#scene.cover.refusals.has(`${call.turn}#${call.ordinal}`)) this.#scene.fail("C9", `${name} runs, and its check did not let it`);
+    if (this.#scene.cover.refusals.has(`${call.turn}#${call.ordinal}`))
+      this.#scene.fail("C9", `${name} runs, and its check did not let it`);
     this.#linked(call, name);
     const repeats = call.repeats?.idempotencyKey;
-    if (repeats !== undefined && row.policy === "retry" && repeats !== call.idempotencyKey) this.#scene.fail("C8", `${name} repeats ${repeats} under another key`);
+    if (repeats !== undefined && row.policy === "retry" && repeats !== call.idempotencyKey)
+      this.#scene.fail("C8", `${name} repeats ${repeats} under another key`);
     if (repeats !== undefined) this.#scene.cover.mark("a repeat of an unknown call");
     if (this.#owner.dead) this.#scene.fail("S1", `${name} runs in a dead process`);
     if (row.state !== "started" && !this.#scene.zombies) this.#scene.fail("C7", `${name} runs, and is ${row.state}`);
@@ -75,8 +78,11 @@ export class ScriptedTools {
     const want = (call.input as { want?: unknown })?.want;
     for (const row of turn.ledger.values()) {
       if (row.state !== "unknown" || row.ordinal >= call.ordinal || row.tool !== call.tool) continue;
-      const input = turn.chunks.findLast((chunk) => chunk.type === "tool-input-available" && chunk["toolCallId"] === row.label)?.["input"];
-      if ((input as { want?: unknown } | undefined)?.want === want) this.#scene.fail("C8", `${name} repeats call ${row.ordinal}, and is not told`);
+      const input = turn.chunks.findLast(
+        (chunk) => chunk.type === "tool-input-available" && chunk["toolCallId"] === row.label,
+      )?.["input"];
+      if ((input as { want?: unknown } | undefined)?.want === want)
+        this.#scene.fail("C8", `${name} repeats call ${row.ordinal}, and is not told`);
     }
   }
 }

@@ -2,16 +2,17 @@
  * World: one seed played out. Clients, a machine, a disk, a scripted model and its tools, and everything that goes
  * wrong, on one queue and one clock. Ends with the first rule that is broken, or when nothing is left to happen.
  */
-import { blank } from "../../core/state.ts";
+
 import { MemoryDisk, MemoryStore } from "../../adapters/memory/store.ts";
+import { blank } from "../../core/state.ts";
 import { Clients } from "./clients.ts";
 import { isWrite } from "./facade.ts";
 import { type Fault, faultsOf, type Strike } from "./faults.ts";
 import { checkEnd } from "./final.ts";
 import { type Disk, Machine } from "./machine.ts";
+import { type Scenario, scenarioOf } from "./scenario.ts";
 import { Scene, type Violation } from "./scene.ts";
 import type { Step } from "./schedule.ts";
-import { type Scenario, scenarioOf } from "./scenario.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -89,7 +90,8 @@ class World {
     const { seed, scenario = scenarioOf(seed), faults = faultsOf(seed), disk = memoryDisk() } = options;
     this.#faults = faults;
     this.#disk = disk;
-    for (const fault of faults) if ("at" in fault) this.#strikes.set(nameOf(fault.at), [...(this.#strikes.get(nameOf(fault.at)) ?? []), fault]);
+    for (const fault of faults)
+      if ("at" in fault) this.#strikes.set(nameOf(fault.at), [...(this.#strikes.get(nameOf(fault.at)) ?? []), fault]);
     this.#scene = new Scene(seed, scenario, faults, options.onStep);
     this.#scene.mirror.durable.add(blank);
     this.#machine = new Machine(this.#scene, disk);
@@ -101,19 +103,34 @@ class World {
   async run(): Promise<WorldResult> {
     const scene = this.#scene;
     const { schedule } = scene;
-    const unhandled = (error: unknown): void => scene.fail("unhandled", `nobody handles: ${error instanceof Error ? error.stack : String(error)}`);
+    const unhandled = (error: unknown): void =>
+      scene.fail("unhandled", `nobody handles: ${error instanceof Error ? error.stack : String(error)}`);
     process.on("unhandledRejection", unhandled);
     try {
       this.#machine.start(this.#bootMs);
       this.#clients.start();
-      for (let step = schedule.next(); step && !scene.violation && !scene.quarantined && !this.#over(); step = schedule.next()) await this.#play(step);
+      for (
+        let step = schedule.next();
+        step && !scene.violation && !scene.quarantined && !this.#over();
+        step = schedule.next()
+      )
+        await this.#play(step);
       await new Promise((resolve) => setImmediate(resolve));
       if (!scene.violation && !scene.quarantined) await this.#end();
     } finally {
       process.off("unhandledRejection", unhandled);
     }
     const { violation } = scene;
-    return { seed: scene.seed, violation, faults: this.#faults, steps: schedule.steps, virtualMs: schedule.now, calls: this.#calls, dumps: this.#dumps, scene };
+    return {
+      seed: scene.seed,
+      violation,
+      faults: this.#faults,
+      steps: schedule.steps,
+      virtualMs: schedule.now,
+      calls: this.#calls,
+      dumps: this.#dumps,
+      scene,
+    };
   }
 
   /** Everybody has what they waited for, and the process was left alone for long enough to let go of its agents. */
@@ -139,7 +156,8 @@ class World {
     if (call > 0) await this.#strike(`after ${call}`);
     this.#look();
     if (schedule.steps > stepsMax) this.#scene.fail("K3", `a world of ${stepsMax} steps is not at its end`);
-    if (schedule.now > virtualMsMax) this.#scene.fail("T1", `after ${schedule.now} ms of virtual time a turn has not ended`);
+    if (schedule.now > virtualMsMax)
+      this.#scene.fail("T1", `after ${schedule.now} ms of virtual time a turn has not ended`);
   }
 
   async #strike(now: string): Promise<void> {
@@ -148,7 +166,8 @@ class World {
       if (fault.kind === "death") this.#machine.kill(fault.downMs);
       else if (fault.kind === "hand-over") this.#machine.handOver(fault.graceMs, fault.downMs);
       else if (fault.kind === "freeze") this.#machine.freeze(fault.thawMs, fault.downMs);
-      else if (fault.kind === "outage") this.#scene.outage = { until: this.#scene.schedule.now + fault.ms, reads: fault.reads };
+      else if (fault.kind === "outage")
+        this.#scene.outage = { until: this.#scene.schedule.now + fault.ms, reads: fault.reads };
       else await this.#machine.fence(this.#scene.scenario.agents[fault.agent]?.key ?? "");
     }
   }
@@ -159,14 +178,17 @@ class World {
     if (!process) return;
     for (const { key } of this.#scene.scenario.agents) {
       const agent = process.runtime.loaded(key);
-      if (agent && !this.#scene.mirror.durable.has(agent.landed)) this.#scene.fail("R1", `${key} shows a state that is not durable`);
+      if (agent && !this.#scene.mirror.durable.has(agent.landed))
+        this.#scene.fail("R1", `${key} shows a state that is not durable`);
     }
   }
 
   async #end(): Promise<void> {
     const scene = this.#scene;
     if (this.#clients.busy > 0) {
-      const states = [...scene.mirror.agents.values()].map(({ key, state }) => `${key}: ${JSON.stringify(state?.turn?.phase ?? "idle")}`);
+      const states = [...scene.mirror.agents.values()].map(
+        ({ key, state }) => `${key}: ${JSON.stringify(state?.turn?.phase ?? "idle")}`,
+      );
       return scene.fail("T1", `nothing is left to happen, and clients wait. ${states.join("; ")}`);
     }
     const store = await this.#disk.open();

@@ -8,7 +8,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -26,7 +26,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     point: { type: "string" },
     run: { type: "string" },
-    jobs: { type: "string", default: "6" },
+    jobs: { type: "string", default: String(2 * availableParallelism()) },
     keep: { type: "boolean", default: false },
   },
 });

@@ -122,12 +122,12 @@ function scenarioFor({ point }: Cell, dice: Dice): Scenario {
       return pick(dice, ["tools", "parallel", "tools", "parallel", "bare"] as const);
     case "step-end":
     case "queued":
-      return pick(dice, ["tools", "parallel"] as const);
+      return pick(dice, ["tools", "parallel", "faulty"] as const);
     case "mid-reasoning":
     case "mid-text":
-      return pick(dice, ["tools", "parallel", "plain"] as const);
+      return pick(dice, ["tools", "parallel", "plain", "faulty"] as const);
     default:
-      return pick(dice, ["tools", "parallel", "plain", "bare"] as const);
+      return pick(dice, ["tools", "parallel", "plain", "bare", "faulty"] as const);
   }
 }
 

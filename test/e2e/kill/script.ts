@@ -67,8 +67,22 @@ const bare: ScriptStep[] = [
   },
 ];
 
+/** The provider is no better than the process: it breaks off once, and is busy once. */
+const faulty: ScriptStep[] = [
+  {
+    reasoning: "The line is bad today, so this should be said slowly and in small pieces.",
+    text: "The boat leaves at six from the lower pier, not from the upper one as it says on the old board by the station. ",
+    calls: [{ name: "report", input: note("faulty/0", "a seat on the six o'clock boat, lower pier") }],
+    fault: { kind: "reset", afterChunks: 16 },
+  },
+  {
+    text: "Your seat is booked. Be there a little early: the gangway is drawn in on the stroke of six.",
+    fault: { kind: "status", status: 503 },
+  },
+];
+
 /** By the text of the user's message, which is the name of the scenario too. */
-export const scenarios = { tools, parallel, plain, bare } as const;
+export const scenarios = { tools, parallel, plain, bare, faulty } as const;
 export type Scenario = keyof typeof scenarios;
 
 const second: ScriptTurn[] = [
