@@ -48,6 +48,27 @@ describe("model streams", () => {
     expect(await attempts(world)).toBe(0);
   });
 
+  it("[K4] are cut at once, also while the tool of another agent has its grace", async () => {
+    const gate = new Gate();
+    const play: Play = {
+      tools: { pay: { execute: () => gate.opened } },
+      answer: (context) =>
+        context.turn.inputs[0] === "u1" ? hangingAfter(words("Hello")) : [...asks("c", "pay"), end("tool-calls")],
+    };
+    const world = await World.open({ behaviour: cast(play) });
+    await world.submit("u1", "chat/a");
+    await world.submit("u2", "chat/b");
+    await world.time.advance(100);
+    const seen = handOver(world, 10_000);
+    await world.time.advance(100);
+    expect(seen.over).toBe(false);
+    expect((await world.state("chat/a")).turn?.phase.kind).toBe("handed-over");
+    expect((await world.state("chat/b")).turn?.phase.kind).toBe("calling");
+    gate.open();
+    await world.time.advance(100);
+    expect(seen.over).toBe(true);
+  });
+
   it("[K4][I3] more deploys than attempts are no reason to give up", async () => {
     const play: Play = {
       policy: { maxAttempts: 3 },

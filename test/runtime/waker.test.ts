@@ -246,6 +246,8 @@ describe("an agent that is quiet", () => {
     await world.time.advance(9_000);
     await world.submit("u2");
     await world.time.advance(60_000);
+    await world.time.advance(9_000);
+    await world.turn("u3");
     expect(await world.state()).toMatchObject({ turn: null });
     await world.time.advance(9_000);
     expect(world.runtime.loaded(key)).not.toBeNull();

@@ -210,6 +210,21 @@ describe("[H1] beforeStep may set, for its own step", () => {
   });
 });
 
+describe("[H1] another attempt in the same process", () => {
+  it("asks anew", async () => {
+    const models = [script([...words("Hel"), new TypeError("terminated")]), script(says("lo"))];
+    let asked = 0;
+    class A extends Think {
+      override modelProfile = { prefill: true };
+      override getModel = (): LanguageModel => models[asked++]!;
+    }
+    const chat = await open(A);
+    expect(await chat.ask("u1")).toMatchObject({ status: "completed" });
+    expect(await chat.texts()).toEqual(["hi", "Hello"]);
+    expect([asked, models.map(({ calls }) => calls.length)]).toEqual([2, [1, 1]]);
+  });
+});
+
 describe("value hooks that fail", () => {
   it.each(["getModel", "getSystemPrompt", "getTools", "beforeTurn", "beforeStep"] as const)(
     "[H1] %s that throws is an interruption: asked again, with the reason told of",

@@ -386,13 +386,17 @@ describe("giving up", () => {
   });
 
   it("[I6] the clock stands still while nobody owns the agent", async () => {
-    const { Class } = limited({ noProgressTimeoutMs: 60_000 }, [hang], says("ok"));
+    const { Class, model } = limited({ noProgressTimeoutMs: 60_000 }, [hang], [hang], says("ok"));
     const chat = await open(Class);
     const turn = await chat.submit("u1");
     await chat.time.settle();
+    await chat.restart();
+    await chat.time.until(() => model.calls.length === 2);
+    await chat.time.advance(50_000);
     chat.crash();
     await chat.time.advance(24 * 3_600_000);
     await chat.open();
+    await chat.time.advance(1_000);
     expect(await chat.ended(turn)).toMatchObject({ outcome: "completed" });
   });
 
