@@ -180,7 +180,8 @@ export class RuntimeGateway implements Gateway {
   }
 
   async #submitted(key: AgentKey, received: Received): Promise<Submitted> {
-    const turn = received.turn ?? "";
+    const { turn } = received;
+    if (turn === null) throw unanswered();
     const row = received.fresh ? null : await this.#row(key, turn);
     if (!received.fresh && !row) throw notFound(turn);
     return { turn, messageId: row?.messageId ?? messageIdOf(turn), accepted: received.fresh };
@@ -245,6 +246,15 @@ function notFound(turn: string): PerdureError {
     code: "TURN_NOT_FOUND",
     message: `There is no turn "${turn}" here.`,
     next: "Nothing was changed. Look at the agent's status for the turn in flight.",
+  });
+}
+
+/** `addMessages` put it there. */
+function unanswered(): PerdureError {
+  return new PerdureError({
+    code: "CONTENT_CONFLICT",
+    message: "This message is in the conversation already, and no turn answers it.",
+    next: "Nothing was changed. Send a new message under a new id, or call continueLastTurn().",
   });
 }
 

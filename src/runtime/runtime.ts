@@ -63,6 +63,7 @@ export class Runtime {
       recoveriesMax: options.recoveriesMax ?? 32,
       known: (key) => this.#loading.has(key),
       load: (key) => this.agent(key),
+      lost: () => this.#onLost(),
     });
   }
 
@@ -196,15 +197,15 @@ export class Runtime {
 
   #onUnloadable(key: AgentKey, error: unknown): void {
     if (PerdureError.is(error, "AGENT_NOT_FOUND") || PerdureError.is(error, "HOST_CLOSED")) return;
-    if (PerdureError.is(error, "OWNER_LOST")) return this.#onLost(key);
+    if (PerdureError.is(error, "OWNER_LOST")) return this.#onLost();
     const times = this.#waker.failed(key, error);
     this.#emit("agent:unloadable", key, { times, code: PerdureError.is(error) ? error.code : "UNKNOWN" });
   }
 
   /** The store belongs to another owner: what this one still does changes nothing (O4). */
-  #onLost(key: AgentKey): void {
+  #onLost(): void {
     if (this.#phase === "closed") return;
-    this.#emit("host:owner-lost", key, {});
+    this.#emit("host:owner-lost", "", {});
     this.abandon();
     this.#options.onLost?.();
   }

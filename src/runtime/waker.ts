@@ -5,6 +5,7 @@
  *   K2. Loading and deciding are bounded; turns that run are not. A fresh command never waits behind recoveries.
  *   K3. An agent that cannot be loaded backs off and never starves the rest.
  */
+import { PerdureError } from "../core/errors.ts";
 import type { AgentKey } from "../core/ids.ts";
 import type { Due } from "../ports/directory.ts";
 import type { Services } from "../ports/services.ts";
@@ -27,6 +28,8 @@ export interface WakerParts {
   /** It is in memory, or on its way there. */
   known(key: AgentKey): boolean;
   load(key: AgentKey): Promise<unknown>;
+  /** The store belongs to another owner. */
+  lost(): void;
 }
 
 export class Waker {
@@ -114,8 +117,9 @@ export class Waker {
   async #page(until: number, countMax: number, after?: Due): Promise<readonly Due[]> {
     try {
       return await this.#parts.services.directory.due(until, countMax, after);
-    } catch {
-      this.#arm(this.#now() + backoff.firstMs);
+    } catch (error) {
+      if (PerdureError.is(error, "OWNER_LOST")) this.#parts.lost();
+      else this.#arm(this.#now() + backoff.firstMs);
       return [];
     }
   }

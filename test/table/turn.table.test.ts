@@ -130,6 +130,18 @@ describe("the queue", () => {
   });
 });
 
+test("[I2][I6] deaths during a wait change nothing but the clock: one wake is pending", () => {
+  const bench = phases.waiting();
+  const { turn } = bench;
+  for (let times = 0; times < 5; times++) {
+    expect(bench.die(10_000).writes).toEqual([]);
+    const [before, after] = [turn.incident, bench.turn.incident];
+    if (before.kind !== "waiting" || after.kind !== "waiting") throw new Error("it does not wait");
+    const progressedAt = before.ledger.progressedAt + (times + 1) * 10_000;
+    expect(bench.turn).toEqual({ ...turn, incident: { ...before, ledger: { ...before.ledger, progressedAt } } });
+  }
+});
+
 test("[C3] the tombstone lands with the effect", () => {
   for (const phase of names) {
     const bench = phases[phase]();
