@@ -197,7 +197,8 @@ function renamed(t: Translation, chunk: Chunk): Chunk {
 function label(t: Translation, raw: string): string {
   const known = t.ids.get(`call:${raw}`);
   if (known !== undefined) return known;
-  const given = t.taken.has(raw) || t.used.has(raw) ? `${raw}~${mint(t)}` : raw;
+  let given = raw;
+  while (t.taken.has(given) || t.used.has(given)) given = `${raw}~${mint(t)}`;
   t.ids.set(`call:${raw}`, given);
   return given;
 }

@@ -100,6 +100,10 @@ describe("labels of calls", () => {
     expect(answer.assembly.parts.slice(1).map(({ part }) => part["input"])).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
+  test("[T7] are not renamed to what the message holds: one that was gone on with has renamed before", () => {
+    expect(labels(answered(call("call_0"), { taken: ["call_0", "call_0~0-0", "call_0~0-1"] }))).toEqual(["call_0~0-2"]);
+  });
+
   test("[T7] of calls that are streamed at once are kept apart", () => {
     const [a, b] = [call("a", { n: 1 }), call("b", { n: 2 })];
     const answer = answered([a[0]!, b[0]!, b[1]!, a[1]!]);
