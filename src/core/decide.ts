@@ -38,8 +38,6 @@ function handle(draft: Draft, event: AgentEvent): void {
       return onHandedOver(draft);
     case "due":
       return onDue(draft);
-    case "delayed":
-      return onDelayed(draft, event.ms);
     case "requested":
       return onRequested(draft, event);
     case "step-ended":
@@ -137,17 +135,6 @@ function onDue(draft: Draft): void {
     case "handed-over":
       return;
   }
-}
-
-/** A store that takes nothing spends nothing (G4): no deadline and no budget ran meanwhile. */
-function onDelayed(draft: Draft, ms: number): void {
-  const { turn } = draft.state;
-  if (!turn) return;
-  const later = <T extends { readonly kind: string }>(phase: T): T =>
-    "deadline" in phase && typeof phase.deadline === "number" ? { ...phase, deadline: phase.deadline + ms } : phase;
-  const calls = turn.calls.map((call) => ({ ...call, phase: later(call.phase) }));
-  const incident = later(decideIncident(turn.incident, { type: "absent", ms }));
-  change(draft, { phase: later(turn.phase), calls, incident });
 }
 
 function onRequested(draft: Draft, event: Of<"requested">): void {

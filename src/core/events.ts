@@ -45,8 +45,6 @@ export type AgentEvent = { readonly at: Moment } & (
   | { readonly type: "handed-over" }
   /** Some deadline of the state has passed. */
   | { readonly type: "due" }
-  /** The store took nothing for so long: what is waited for was only begun now. */
-  | { readonly type: "delayed"; readonly ms: number }
   /**
    * The request is built and about to be sent. `prelude`: where a turn goes on with a message that exists, what that
    * holds, so that the turn's log shows the whole message.

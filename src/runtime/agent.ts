@@ -52,9 +52,6 @@ export interface Note {
   readonly outboxDone?: readonly string[];
 }
 
-/** Commits take milliseconds: what takes longer than this was kept waiting by its store. */
-const lagMsMin = 500;
-
 type Submitter = Caller & { readonly messages: readonly MessageWrite[] };
 
 export class Agent {
@@ -69,7 +66,7 @@ export class Agent {
   #landed: AgentState;
   #alive = true;
   #retired = false;
-  /** What the decisions that landed last took to land. */
+  /** What the last decision took to land: no deadline runs while the store takes nothing (rule 10 of the house). */
   #lagMs = 0;
   #alarm: { readonly at: number; readonly cancel: () => void } | null = null;
   readonly #facts: { readonly fact: Fact; readonly caller: Submitter | null }[] = [];
@@ -233,8 +230,7 @@ export class Agent {
     const { hub, services } = this.#parts;
     if (orders.state) {
       this.#landed = orders.state;
-      this.#lagMs = Math.max(this.#lagMs, services.clock.now() - commit.at);
-      if (this.#state === this.#landed) this.#caughtUp();
+      this.#lagMs = Math.max(0, services.clock.now() - commit.at);
       this.#arm();
     }
     if (commit.clear) hub.forget(this.key);
@@ -252,13 +248,6 @@ export class Agent {
     if (this.quiet) this.#parts.idle(this);
   }
 
-  /** All that was decided is durable. If that took long, time stood still for it (G4). */
-  #caughtUp(): void {
-    const ms = this.#lagMs;
-    this.#lagMs = 0;
-    if (ms >= lagMsMin) this.report({ type: "delayed", ms });
-  }
-
   #onFailed(result: CommitResult, orders: Orders): void {
     const first = this.#alive;
     this.drop();
@@ -271,7 +260,7 @@ export class Agent {
     const { clock, timers } = this.#parts.services;
     const deadline = nextDeadline(this.#state);
     // What waits for its landing has not begun: its time runs from there.
-    const at = this.#state === this.#landed ? deadline : null;
+    const at = deadline === null || this.#state !== this.#landed ? null : deadline + this.#lagMs;
     if (this.#alarm?.at === at) return;
     this.#alarm?.cancel();
     this.#alarm = null;

@@ -38,7 +38,9 @@ function wander(seed: number): { bench: Bench; path: string[] } {
     const move = choose(dice);
     path.push(move.name);
     bench.jitter = dice();
-    bench = told(path, seed, () => move.make(bench)) ?? (path.pop(), bench);
+    const moved = told(path, seed, () => move.make(bench));
+    if (moved) bench = moved;
+    else path.pop();
   }
   return { bench, path };
 }

@@ -86,6 +86,7 @@ export const facts = {
   claimed: { "": () => ({ type: "claimed", absentMs: 0 }) },
   "handed-over": { "": () => ({ type: "handed-over" }) },
   due: { early: () => ({ type: "due" }), "": passed },
+  delayed: { "": () => ({ type: "delayed", ms: 5_000 }) },
   requested: {
     "": (bench) => ({ type: "requested", effect: effectOf(bench), origin: "mock:m", maxSteps: 10 }),
   },
