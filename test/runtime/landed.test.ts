@@ -98,7 +98,7 @@ describe("effects and answers", () => {
     const starts = (): boolean =>
       slow.held[0]?.items.some(({ ledger }) => ledger?.some(({ state }) => state === "started")) ?? false;
     while (!starts()) await next().then(() => world.time.until(() => slow.held.length > 0));
-    await world.time.advance(100);
+    await world.time.advance(500);
     expect(log).toEqual(["request 0"]);
     await next();
     expect(log).toEqual(["request 0", "paid"]);

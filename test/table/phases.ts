@@ -86,7 +86,6 @@ export const facts = {
   claimed: { "": () => ({ type: "claimed", absentMs: 0 }) },
   "handed-over": { "": () => ({ type: "handed-over" }) },
   due: { early: () => ({ type: "due" }), "": passed },
-  delayed: { "": () => ({ type: "delayed", ms: 5_000 }) },
   requested: {
     "": (bench) => ({ type: "requested", effect: effectOf(bench), origin: "mock:m", maxSteps: 10 }),
   },

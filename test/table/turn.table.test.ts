@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/core/decide.ts";
 import type { AgentEvent, Decision } from "../../src/core/events.ts";
-import { type AgentState, nextDeadline } from "../../src/core/state.ts";
+import type { AgentState } from "../../src/core/state.ts";
 import { Bench } from "../explore/bench.ts";
 import { obey } from "../explore/laws.ts";
 import { append, clear, continueLast, endRun, owed, says, speak, stop, submit } from "../explore/model.ts";
@@ -139,20 +139,6 @@ test("[I2][I6] deaths during a wait change nothing but the clock: one wake is pe
     if (before.kind !== "waiting" || after.kind !== "waiting") throw new Error("it does not wait");
     const progressedAt = before.ledger.progressedAt + (times + 1) * 10_000;
     expect(bench.turn).toEqual({ ...turn, incident: { ...before, ledger: { ...before.ledger, progressedAt } } });
-  }
-});
-
-test("[G4][I8] while the store takes nothing, time stands still for all that is waited for", () => {
-  for (const phase of names) {
-    const bench = phases[phase]();
-    const [before, calls] = [nextDeadline(bench.state), bench.state.turn?.calls ?? []];
-    bench.take({ type: "delayed", ms: 5_000 });
-    const moved = phase === "waiting" || before === null ? before : before + 5_000;
-    expect(nextDeadline(bench.state), phase).toBe(moved);
-    for (const [at, call] of calls.entries()) {
-      if (call.phase.kind === "settled") continue;
-      expect(bench.turn.calls[at]?.phase).toMatchObject({ deadline: call.phase.deadline + 5_000 });
-    }
   }
 });
 
