@@ -89,9 +89,9 @@ describe("a hand-over", () => {
   });
 
   it("[K4][C6] ends with its grace when a tool does not; by its policy the tool is reported or run again", async () => {
-    const { first, second, effects, client } = await toolsUnderTerm({ ms: 4_000, grace: "300ms" });
+    const { first, second, effects, client } = await toolsUnderTerm({ ms: 2_500, grace: "300ms" });
     expect(first.code).toBe(0);
-    expect(first.ms).toBeLessThan(3_500);
+    expect(first.ms).toBeLessThan(2_200);
     await client.idle();
     const [, answer] = await client.messages();
     const [report, retry] = answer?.parts.filter(({ type }) => type.startsWith("tool-")) ?? [];

@@ -54,9 +54,6 @@ export class ScriptedBehaviour implements Behaviour {
     const row = mirror.turn(this.#agent, context.turn.id)?.row;
     if (row?.status !== "running" && !this.#scene.zombies)
       this.#scene.fail("R1", `turn ${context.turn.id} is prepared, and is ${row?.status} on the disk`);
-    if (this.#scene.cover.declined.has(`${this.#owner.name} ${context.turn.id}`)) {
-      this.#scene.fail("H5", `turn ${context.turn.id} goes on, and its hook said not to`);
-    }
     if (this.#owner.dead) this.#scene.fail("S1", "a dead process is asked to prepare");
     await this.#hook("prepare");
     return new ScriptedStep(this.#scene, this.#owner, this.#agent, this.#model, this.#tools, context);
@@ -74,10 +71,7 @@ export class ScriptedBehaviour implements Behaviour {
         `onChatRecovery is told ${JSON.stringify(context.partialText)}, and ${JSON.stringify(shown)} was shown`,
       );
     }
-    const { declined } = this.#scene.cover;
-    declined.delete(`${this.#owner.name} ${context.turn.id}`);
     const manner = await this.#hook("recover");
-    if (manner === "no") declined.add(`${this.#owner.name} ${context.turn.id}`);
     return manner === "no" ? { continue: false } : {};
   }
 
@@ -116,7 +110,6 @@ export class ScriptedBehaviour implements Behaviour {
     }
     if (cover.heard(this.#owner.name, context.id) && !this.#scene.zombies)
       this.#scene.fail("H3", `notice ${context.id} is delivered twice by ${this.#owner.name}`);
-    cover.tell(context.id);
     const manner = await this.#hook("notice", context.id);
     if (manner !== "late") cover.hear(this.#owner.name, context.id);
   }
@@ -184,7 +177,7 @@ class ScriptedStep implements PreparedStep {
   }
 
   async call(): Promise<ModelStream> {
-    const { scenario, faults, speech, cover, attempts } = this.#scene;
+    const { scenario, faults, speech, cover } = this.#scene;
     const complain = (rule: string, text: string): void => this.#scene.fail(rule, text);
     const messages = this.#context.request(this.origin, this.profile);
     const more = scenario.agents.some((cast) => cast.more > 0);
@@ -193,8 +186,7 @@ class ScriptedStep implements PreparedStep {
     const agent = this.#scene.mirror.agent(this.#agent);
     if (!this.#scene.zombies) checkHistory(agent, turn.id, messages, complain);
     const n = faults.count("model");
-    const runs = attempts.called(turn.id, agent.turns.get(turn.id)?.chunks ?? []);
-    if (this.#owner.closing) complain("K4", `a model is called for ${turn.id} while the process ends`);
+    const runs = cover.modelCall(turn.id);
     const ordered = agent.state?.turn?.id === turn.id ? agent.state.turn.runs : 0;
     if (runs > ordered && !this.#scene.zombies)
       complain("R1", `model call ${runs} of ${turn.id} is made, and ${ordered} are durable`);

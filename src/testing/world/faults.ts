@@ -45,12 +45,6 @@ export function faultsOf(seed: number): readonly Fault[] {
   const some = (most: number): number => Math.min(most, Math.floor(dice() * (rate + 1) * 0.8));
   const deaths = dice() < 0.3 ? between(dice, 3, 12) : some(4);
   let step = 0;
-  // A machine that is restarted again and again, in order, before a model has said a word.
-  const restarts = dice() < 0.02 ? between(dice, 22, 30) : 0;
-  for (let n = 0; n < restarts; n++) {
-    step += between(dice, 8, 16);
-    faults.push({ kind: "hand-over", at: { step }, graceMs: 0, downMs: 1 });
-  }
   for (let n = 0; n < deaths; n++) {
     step += between(dice, 1, pick(dice, [20, 80, 200]));
     faults.push(end(dice, step));

@@ -1,7 +1,6 @@
 /** What must be true of a world in which nothing is left to happen. */
 
 import { canonical } from "../../core/json.ts";
-import { callTimedOut } from "../../core/texts.ts";
 import { isToolPart, type Part, type UiMessage } from "../../core/transcript.ts";
 import type { Promised } from "./clients.ts";
 import type { FullStore } from "./facade.ts";
@@ -19,29 +18,11 @@ export async function checkEnd(scene: Scene, store: FullStore, promised: readonl
   for (const { agent, turn } of promised) {
     if (!scene.mirror.turn(agent, turn)) scene.fail("C1", `turn ${turn} was acknowledged and is gone`);
   }
-  for (const notice of scene.cover.unheard()) scene.fail("H3", `notice ${notice} failed, and is not told again`);
-  checkCosts(scene);
   for (const agent of scene.mirror.agents.values()) {
     for (const turn of agent.turns.values()) checkTurn(scene, agent, turn);
     checkOrder(scene, agent);
     await checkDisk(scene, agent, store);
   }
-}
-
-/** A store that takes nothing costs nothing: what was interrupted or ran out of time was made to (G4). */
-function checkCosts(scene: Scene): void {
-  const { struck, list } = scene.faults;
-  if (scene.zombies || list.some((fault) => fault.kind === "outage" && fault.reads)) return;
-  const sum = (...kinds: string[]): number => kinds.reduce((all, kind) => all + (struck.get(kind) ?? 0), 0);
-  const made = sum("model cut", "model hangs", "prepare throws", "prepare hangs", "prepare late");
-  const counted = scene.attempts.count("cut") + scene.attempts.count("prepare");
-  if (counted > made) scene.fail("G4", `${counted} interruptions were counted, and ${made} made`);
-  const slow = sum("tool hangs-before", "tool hangs-after", "tool late");
-  const parts = [...scene.mirror.agents.values()].flatMap(({ messages }) =>
-    [...messages.values()].flatMap((message) => message.parts),
-  );
-  const late = parts.filter(({ part }) => part["errorText"] === callTimedOut).length;
-  if (late > slow) scene.fail("G4", `${late} calls ran out of time, and ${slow} were slow`);
 }
 
 function checkTurn(scene: Scene, agent: AgentMirror, turn: TurnMirror): void {
@@ -110,7 +91,7 @@ function asMessage(parts: readonly Part[]): UiMessage {
 function checkOutcome(scene: Scene, turn: TurnMirror): void {
   const { row } = turn;
   const { struck } = scene.faults;
-  const causes = scene.attempts.causes.get(row.id);
+  const causes = scene.cover.interruptions.get(row.id);
   scene.cover.mark(`outcome: ${row.outcome}${row.reason ? ` ${row.reason}` : ""}`);
   switch (row.outcome) {
     case "stopped":
@@ -137,7 +118,7 @@ function checkAttempts(scene: Scene, turn: string, causes: ReadonlyMap<string, n
   // The one that sealed it is not among them.
   const crashes = 1 + (causes.get("crash") ?? 0);
   const counted = crashes + (causes.get("cut") ?? 0) + (causes.get("prepare") ?? 0);
-  const barren = scene.attempts.calls(turn) >= 20;
+  const barren = scene.cover.modelCalls(turn) >= 20;
   if (counted <= maxAttempts && crashes <= maxInterruptedAttempts && !barren) {
     scene.fail(
       "I5",

@@ -95,7 +95,7 @@ export class Machine {
     if (!process) return;
     this.#scene.schedule.note(`${process.owner.name} DIES`);
     process.owner.dead = true;
-    this.#scene.attempts.unclean++;
+    this.#scene.cover.unclean++;
     this.#lose(process);
     this.start(downMs);
   }
@@ -107,7 +107,6 @@ export class Machine {
     const { schedule, outside } = this.#scene;
     schedule.note(`${process.owner.name} HANDS OVER`);
     process.closing = true;
-    process.owner.closing = true;
     const begun = schedule.now;
     void process.runtime.handOver(graceMs).then(() => {
       if (process.owner.dead || this.current !== process) return;
@@ -128,7 +127,7 @@ export class Machine {
 
   /** Whatever was in flight is recorded as handed over, unless the store took nothing (K4). */
   #handedOver(by: string): void {
-    const { mirror, outage, schedule, attempts, zombies } = this.#scene;
+    const { mirror, outage, schedule, cover, zombies } = this.#scene;
     const left = [...mirror.agents.values()].filter((agent) => {
       const turn = agent.by === by ? agent.state?.turn : null;
       if (!turn) return false;
@@ -136,7 +135,7 @@ export class Machine {
       return turn.phase.kind !== "handed-over" && turn.phase.kind !== "failing";
     });
     if (left.length === 0) return;
-    attempts.unclean++;
+    cover.unclean++;
     const refused = outage.until > schedule.now - 10_000;
     if (!refused && !zombies)
       this.#scene.fail("K4", `after a hand-over ${left[0]?.key} is ${left[0]?.state?.turn?.phase.kind}`);
@@ -149,7 +148,7 @@ export class Machine {
     const { schedule, outside } = this.#scene;
     schedule.note(`${process.owner.name} FREEZES`);
     this.#scene.zombies = true;
-    this.#scene.attempts.unclean += 2;
+    this.#scene.cover.unclean += 2;
     schedule.freeze(process.owner);
     this.#lose(process);
     this.start(downMs);
@@ -168,7 +167,7 @@ export class Machine {
     const process = this.current;
     if (!process?.runtime.loaded(agent)) return;
     this.#scene.zombies = true;
-    this.#scene.attempts.unclean += 2;
+    this.#scene.cover.unclean += 2;
     this.#scene.schedule.note(`${agent} IS CLAIMED by another owner`);
     await process.store.claim(agent, epochMs + this.#scene.schedule.now);
   }

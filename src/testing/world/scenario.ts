@@ -182,7 +182,7 @@ function modelOf(dice: Dice, index: number): ModelPlan {
     origin: `scripted:m${dice() < 0.6 ? 0 : index}`,
     profile: { prefill: dice() < 0.4 },
     deltaCharsMax: pick(dice, [3, 8, 20, 60]),
-    repeatCharsMax: pick(dice, [0, 12, 40, 40]),
+    repeatCharsMax: pick(dice, [0, 0, 12, 40]),
     reusesLabels: dice() < 0.3,
     thinksAgain: dice() < 0.2,
     gapMsMax: pick(dice, [0, 5, 40]),

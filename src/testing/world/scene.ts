@@ -1,6 +1,5 @@
 /** Scene: what everything in a world shares. */
 import { type Dice, prng, seedOf } from "../prng.ts";
-import { Attempts } from "./attempts.ts";
 import { Coverage } from "./coverage.ts";
 import { EffectLog } from "./effects.ts";
 import { type Fault, FaultBook } from "./faults.ts";
@@ -23,7 +22,6 @@ export class Scene {
   readonly faults: FaultBook;
   readonly mirror: Mirror;
   readonly effects: EffectLog;
-  readonly attempts: Attempts;
   readonly speech: Speech;
   readonly cover = new Coverage();
   /** The world outside: clients, networks, the machine. It never dies. */
@@ -45,14 +43,10 @@ export class Scene {
     this.schedule = new Schedule(this.dice("schedule"), onStep);
     this.faults = new FaultBook(faults);
     const complain = (rule: string, text: string): void => this.fail(rule, text);
-    this.attempts = new Attempts(complain);
     this.mirror = new Mirror(
       complain,
       () => this.schedule.now,
-      (agent, before) => {
-        const cause = this.attempts.state(agent, before);
-        if (cause) this.cover.mark(`interrupted by ${cause}`);
-      },
+      (agent, before) => this.cover.state(agent, before, complain),
     );
     this.effects = new EffectLog(complain);
     this.speech = new Speech(complain);
@@ -78,7 +72,7 @@ export class Scene {
     this.quarantined = true;
     this.cover.mark("quarantined");
     // A claim cannot be given back while a command waits in the inbox, nor when the store answers nothing.
-    const ends = this.attempts.unclean + this.faults.list.filter((fault) => fault.kind === "hand-over").length;
+    const ends = this.cover.unclean + this.faults.list.filter((fault) => fault.kind === "hand-over").length;
     const kept = this.faults.list.some((fault) => (fault.kind === "outage" && fault.reads) || fault.kind === "hook");
     if (ends < 3 && !kept) this.fail("K3", `${agent} is quarantined after ${ends} deaths`);
   }

@@ -8,8 +8,6 @@ import type { Dice } from "../prng.ts";
 export interface Owner {
   readonly name: string;
   dead: boolean;
-  /** It is about to end in order: it begins nothing. */
-  closing?: boolean;
   /** It makes no step, and does not know it. */
   frozen?: boolean;
 }

@@ -67,7 +67,6 @@ export class ScriptedTools {
     if (repeats !== undefined && row.policy === "retry" && repeats !== call.idempotencyKey)
       this.#scene.fail("C8", `${name} repeats ${repeats} under another key`);
     if (repeats !== undefined) this.#scene.cover.mark("a repeat of an unknown call");
-    if (this.#owner.closing) this.#scene.fail("K4", `${name} begins while the process ends`);
     if (this.#owner.dead) this.#scene.fail("S1", `${name} runs in a dead process`);
     if (row.state !== "started" && !this.#scene.zombies) this.#scene.fail("C7", `${name} runs, and is ${row.state}`);
   }
